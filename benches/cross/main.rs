@@ -1,6 +1,6 @@
 //! Cross prediction (Brewer 1994, §8.1.1 and §8.1.3): times and choices on simulated machines with
 //! costs drawn at random, from models of primitives there and from the structure of the
-//! application, as by `specc predict --models`; beside the models of another machine as they are,
+//! application, as by `specc choose --models`; beside the models of another machine as they are,
 //! and beside models calibrated on the machine.
 //!
 //!     cargo bench -p strata-benches --bench cross

@@ -3,7 +3,7 @@
 //!     cargo xtask setup --smpi
 //!     for n in 16 64; do for s in bcast allreduce allgather alltoall; do
 //!     for p in star tree dragonfly torus; do
-//!         specc profile specs/comet/smpi/$s.spec --on smpi:benches/smpi/$p.xml --nodes $n \
+//!         specc calibrate --only-samples specs/comet/smpi/$s.spec --on smpi:benches/smpi/$p.xml --nodes $n \
 //!             --budget 300s -o target/smpi-collectives/$p/$n/$s
 //!     done; done; done
 //!     cargo bench -p strata-benches --bench smpi

@@ -62,7 +62,8 @@ impl Kept {
         if !self.holds(&models, &[&[spec][..], &FITTED].concat()) {
             let on = format!("sim:{}", self.platform);
             let nodes = self.nodes.to_string();
-            let mut profile = vec!["profile", spec, "--on", &on, "--nodes", &nodes, "--budget", budget];
+            let mut profile =
+                vec!["calibrate", "--only-samples", spec, "--on", &on, "--nodes", &nodes, "--budget", budget];
             if measured {
                 profile.push("--resume");
             }

@@ -6,7 +6,7 @@ use strata_model::Seconds;
 /// Budget in seconds if none is given.
 pub(crate) const DEFAULT_BUDGET: f64 = 60.0;
 
-/// The settings given by the user (or by `specc profile`).
+/// The settings given by the user (or by `specc calibrate --only-samples`).
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Settings {
     /// The samples file; during the run its journal is beside it.

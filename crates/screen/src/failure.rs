@@ -22,7 +22,7 @@ pub enum Failure {
 }
 
 /// Prints a result on standard output, without the styles in it where that is no terminal or has
-/// none (`NO_COLOR`, `CLICOLOR`, `TERM`). Whoever reads it may stop reading: `specc map … | head`
+/// none (`NO_COLOR`, `CLICOLOR`, `TERM`). Whoever reads it may stop reading: `specc show … | head`
 /// is no failure.
 ///
 /// # Errors

@@ -123,7 +123,11 @@ fn building_ended(signal: Signal, status: Option<i32>, first: &str) {
     std::fs::write(&cargo, script).unwrap();
     std::fs::set_permissions(&cargo, std::fs::Permissions::from_mode(0o755)).unwrap();
     let mut specc = Command::new(env!("CARGO_BIN_EXE_specc"));
-    specc.arg("profile").arg(&spec).args(["--nodes", "2", "-o"]).arg(folder.path().join("out"));
+    specc
+        .args(["calibrate", "--only-samples"])
+        .arg(&spec)
+        .args(["--nodes", "2", "-o"])
+        .arg(folder.path().join("out"));
     specc.env("CARGO", &cargo).stdout(Stdio::null()).stderr(Stdio::null());
     let mut specc = specc.spawn().unwrap();
     let ids = loop {
@@ -161,8 +165,8 @@ fn ended(on: &str, signal: Signal) {
     let command = |what: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_specc"));
         command.arg(what).arg(&spec).args(["--nodes", "2", "-o"]).arg(&out).stdout(Stdio::null());
-        if what == "profile" {
-            command.args(["--on", on]);
+        if what == "calibrate" {
+            command.args(["--only-samples", "--on", on]);
         }
         command
     };
@@ -177,12 +181,12 @@ fn ended(on: &str, signal: Signal) {
                 && words.any(|word| word == output.as_os_str().as_bytes())
         })
     };
-    let mut child = command("profile").stderr(Stdio::null()).spawn().unwrap();
+    let mut child = command("calibrate").stderr(Stdio::null()).spawn().unwrap();
     while !runs() {
         assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
         std::thread::sleep(Duration::from_millis(20));
     }
-    for what in ["profile", "emit"] {
+    for what in ["calibrate", "emit"] {
         let beside = command(what).output().unwrap();
         let said = String::from_utf8_lossy(&beside.stderr);
         assert_eq!(beside.status.code(), Some(2), "{said}");

@@ -67,7 +67,7 @@ pub struct ModelSet {
     /// The hash of the samples file; empty if there is none.
     pub samples_sha256: String,
     /// The hash of the sources of the code that was measured; empty if it is not known. See
-    /// `specc verify`.
+    /// `specc check`.
     pub code_sha256: String,
     /// How many cores other programs kept busy while the samples were taken and the nodes lacked
     /// them; 0: none. The models' own errors include the effect.

@@ -8,7 +8,7 @@
 //! predictions.
 //!
 //! The uncertainty here is that of the coefficients. The noise of a single measurement, which the
-//! intervals of `specc predict` and the odds of `specc choose` include, is left out, because no
+//! intervals and odds of `specc choose` include, is left out, because no
 //! sample lowers it. The covariance cannot show a cost that no term describes; verification can.
 //!
 //! Sources: Raiffa and Schlaifer, *Applied Statistical Decision Theory* (1961), §5.3 (expected loss

@@ -42,37 +42,15 @@ pub(super) struct Cli {
 /// One stage, or all of them.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Check specs: every error of every file, with its place.
-    Check {
-        #[command(flatten)]
-        specs: Specs,
-        /// Print a summary as JSON.
-        #[arg(long)]
-        json: bool,
-        /// The files are rules of Open MPI for this release (`4.1`, `5.0`, `6.0`), of MPICH
-        /// (`mpich-4.0`) or of Intel MPI (`intel-2021.18`), as `export --to openmpi-rules`,
-        /// `mpich-json` and `intel-adjust` write them: check that the library would neither ignore
-        /// them nor abort.
-        #[arg(long, value_name = "RELEASE", conflicts_with = "json")]
-        rules: Option<Kind>,
-        /// The files are samples of an MPI library's collectives, of `specs/comet/mpi` or in any form
-        /// that `fit` reads: say where its own choice takes longer than the call for a greater size,
-        /// or than other calls that do the same. The intervals hold together with 95 %.
-        #[arg(long, conflicts_with_all = ["json", "rules"])]
-        guidelines: bool,
-        /// With `--rules`: run jobs of these numbers of processes, `2,4`, and compare the messages
-        /// that they send with those of each rule's algorithm.
-        #[arg(long, value_delimiter = ',', value_parser = node_count(), requires = "rules")]
-        nodes: Vec<u32>,
-    },
-    /// Format specs in place.
-    Fmt {
-        #[command(flatten)]
-        specs: Specs,
-        /// Change nothing; fail where a file would change.
-        #[arg(long)]
-        check: bool,
-    },
+    /// Check specs, or whether models, thresholds or constants still hold.
+    ///
+    /// Of specs every error of every file is shown, with its place. With `--models`, what committed
+    /// models or constants choose is timed at fresh inputs beside what else could be. They hold as
+    /// long as choices lose no more than is accepted, and models, compared with each other, take what
+    /// they predict. Whether the spec or the sources of the measured code have changed since is said,
+    /// too. Exit status then: 0 they hold; 1 they do not, and what moved is printed; 4 that cannot be
+    /// told: the mean loss is above what is accepted, and noise may be why.
+    Check(Box<Check>),
     /// Write the profiling program of a spec, without running it.
     ///
     /// It is a cargo package, with what it is to measure in `plan.txt`. In the output folder
@@ -104,34 +82,10 @@ pub(super) enum Command {
         #[arg(short, long, value_name = "DIR", required_unless_present = "expand")]
         output: Option<PathBuf>,
     },
-    /// Compile and run the profiling program; write `samples.txt`.
-    Profile {
-        #[command(flatten)]
-        specs: Specs,
-        #[command(flatten)]
-        target: Target,
-        #[command(flatten)]
-        output: Output,
-    },
     /// Fit and verify models by samples, also those of other programs.
     Fit(Fit),
     /// Measure, fit, verify and report: all of it.
     Calibrate(Calibrate),
-    /// Measure what choices by models lose.
-    ///
-    /// Choices are timed at fresh inputs beside the alternatives, as `calibrate` does for its own
-    /// models. A loss is the time of the choice over that of the fastest alternative, less 1; its
-    /// mean has an interval by the scatter from input to input. `always` is the alternative that
-    /// would lose least if it were taken everywhere.
-    Regret(Regret),
-    /// Check whether committed models, thresholds or a constant still hold.
-    ///
-    /// At fresh inputs what they choose is timed beside what else could be. They hold as long as
-    /// choices lose no more than is accepted, and models, compared with each other, take what they
-    /// predict. Exit status: 0 they hold; 1 they do not, and what moved is printed; 4 that cannot be
-    /// told: the mean loss is above what is accepted, and noise may be why. Says also whether the
-    /// spec or the sources of the measured code have changed since.
-    Verify(Verify),
     /// Say which further samples would help choices most, for their time.
     ///
     /// The loss is the time by which the candidate that looks fastest is expected to exceed the one
@@ -139,29 +93,16 @@ pub(super) enum Command {
     /// over the inputs. Of a model that is named by itself it is the half width of its predictions
     /// over the time.
     Advise(Advise),
-    /// Predict the time of one model at given inputs, also on another machine.
-    Predict {
-        /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
-        models: PathBuf,
-        /// The model's name.
-        model: String,
-        #[command(flatten)]
-        at: At,
-    },
-    /// Choose the fastest candidate at given inputs, with its best parameters.
+    /// Choose the fastest candidate at given inputs, or predict the time of one model.
     Choose {
         /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
         models: PathBuf,
-        /// The library's name.
-        library: String,
+        /// The name of a library, which chooses, or of a model.
+        name: String,
         #[command(flatten)]
         at: At,
-        /// Say why each other candidate was not taken.
-        #[arg(long)]
-        explain: bool,
-        /// Take this candidate, for example `sort=radix:11`.
-        #[arg(long, value_name = "LIBRARY=CANDIDATE[:PARAMETER]")]
-        pin: Option<String>,
+        #[command(flatten)]
+        how: Choosing,
     },
     /// Say what moves a predicted time most: inputs, parameters, and the costs of the machine.
     ///
@@ -179,87 +120,49 @@ pub(super) enum Command {
     },
     /// Write models as Rust, C, Python or LaTeX; samples as JSON lines.
     Export(Export),
-    /// Show models: a line each, or all about one.
+    /// Show who wins where, and models: all, one library, or one model.
     ///
-    /// Of one: its terms with their coefficients, how well it fits and predicts, why it has its
-    /// verdict, and where it holds.
+    /// Of a model: its terms with their coefficients, how well it fits and predicts, why it has its
+    /// verdict, and where it holds. Of a library: the values of an input at which the choice changes.
     Show {
         /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
         models: PathBuf,
-        /// The model's name (default: a line for each model).
-        model: Option<String>,
-    },
-    /// Say who wins where: the values of an input at which the choice changes.
-    Map {
-        /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
-        models: PathBuf,
         #[command(flatten)]
-        map: MapOf,
+        what: ShowOf,
     },
     /// Say at which values the choice changes, as numbers for a program.
     ///
     /// For each: its 95 % interval, the range that loses under 2 %, the loss at half and at twice
     /// the value, and what GMP's `tuneup` would take of the same timings.
-    /// `export --to thresholds` writes these numbers as Rust.
-    Crossovers {
+    /// `export --to thresholds` writes these numbers as Rust, C or JSON; `check --models FILE
+    /// --thresholds` says whether they still hold.
+    Thresholds {
         /// A model set, the `models.toml` that `fit` or `calibrate` wrote. With the samples.txt of
         /// the fit beside it intervals are those of the samples.
         models: PathBuf,
         #[command(flatten)]
-        crossovers: CrossoversOf,
+        thresholds: ThresholdsOf,
     },
-    /// Compare two runs: what got slower or faster, where, and which choices moved.
+    /// Compare two runs, or two programs in turns: what got slower or faster, and where.
     ///
-    /// At the points that both have measured the times are compared; the interval of the ratio (95
-    /// %) comes from a bootstrap over the points. Where they share too few points, the models of
-    /// one predict the times at the points of the other. What is called slower or faster is so at a
-    /// level that noise reaches for one of all models once in twenty comparisons. Exit status: 0
-    /// compared; 1 slower than `--fail-above` allows; 2 the runs cannot be compared.
-    Compare {
-        /// The run before: a folder of `calibrate`, samples (as `fit` reads them), or a model set.
-        before: PathBuf,
-        /// The run after.
-        after: PathBuf,
-        #[command(flatten)]
-        how: CompareHow,
-    },
-    /// Race two programs that exist, in turns, and say which of their benchmarks changed.
+    /// Of two runs, at the points that both have measured the times are compared; the interval of the
+    /// ratio (95 %) comes from a bootstrap over the points. Where they share too few points, the models
+    /// of one predict the times at the points of the other. What is called slower or faster is so at a
+    /// level that noise reaches for one of all models once in twenty comparisons. Which choices moved
+    /// is said, too. Exit status: 0 compared; 1 slower than `--fail-above` allows; 2 the runs cannot be
+    /// compared; 4 nothing could be told.
     ///
-    /// Both commands run in rounds, beside each other in random order. A benchmark's change is the
-    /// ratio of its times B/A; its interval (95 %) comes from the scatter over rounds. Of all changes
-    /// that are reported at most 5 % are noise on average; if nothing changed, one race in twenty
-    /// reports any (Benjamini and Hochberg). Exit status: 0 done, and nothing above `--fail-above`; 1 a
-    /// command failed too often; 2 wrong usage; 3 slower than `--fail-above` allows; 4 that could not
-    /// be decided; 130 interrupted.
-    Race(Race),
+    /// With `--run` both are commands, which run in rounds, beside each other in random order. A
+    /// benchmark's change is the ratio of its times B/A; its interval (95 %) comes from the scatter over
+    /// rounds. Of all changes that are reported at most 5 % are noise on average; if nothing changed, one
+    /// race in twenty reports any (Benjamini and Hochberg). Exit status then: 0 done, and nothing above
+    /// `--fail-above`; 1 a command failed too often; 2 wrong usage; 3 slower than `--fail-above` allows;
+    /// 4 that could not be decided; 130 interrupted.
+    Compare(Compare),
     /// Look at simulated machines, built in or described by files; run a program there.
     Platform {
         #[command(subcommand)]
         command: PlatformCommand,
-    },
-    /// It is the program `comet` now.
-    #[command(hide = true)]
-    Comet {
-        #[command(flatten)]
-        rest: Rest,
-    },
-    /// It is `strata-job log` now.
-    #[command(hide = true)]
-    Log {
-        #[command(flatten)]
-        rest: Rest,
-    },
-    /// It is `strata-job trace` now.
-    #[command(hide = true)]
-    Trace {
-        #[command(flatten)]
-        rest: Rest,
-    },
-    /// It is `strata-job tuned` now.
-    #[command(hide = true)]
-    Tuned {
-        #[command(flatten)]
-        rest: Rest,
     },
     /// Print completions of this command line for a shell.
     ///
@@ -278,18 +181,10 @@ pub(super) enum Command {
     },
 }
 
-/// All that follows a command that went elsewhere.
-#[derive(Debug, Args)]
-pub(super) struct Rest {
-    /// What was to be passed on.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-    _arguments: Vec<OsString>,
-}
-
 /// Which program to run where.
 #[derive(Debug, Args)]
 pub(super) struct RunOf {
-    /// On what: `threads`, `mpi`, a simulated machine such as `sim:cm5` or `sim:FILE`, or
+    /// The machine to run on: `threads`, `mpi`, a simulated one such as `sim:cm5` or `sim:FILE`, or
     /// `smpi:FILE`, an MPI job on a platform of SimGrid.
     #[arg(long)]
     pub(super) on: String,
@@ -365,6 +260,17 @@ pub(super) enum PlatformCommand {
     },
 }
 
+/// How a library chooses.
+#[derive(Debug, Args)]
+pub(super) struct Choosing {
+    /// Say why each other candidate was not taken.
+    #[arg(long)]
+    pub(super) explain: bool,
+    /// Take this candidate, for example `sort=radix:11`.
+    #[arg(long, value_name = "LIBRARY=CANDIDATE[:PARAMETER]")]
+    pub(super) pin: Option<String>,
+}
+
 /// What is asked of models.
 #[derive(Debug, Args)]
 pub(super) struct At {
@@ -385,11 +291,12 @@ pub(super) struct At {
     pub(super) json: bool,
 }
 
-/// Options of `map`.
+/// Options of `show`.
 #[derive(Debug, Args)]
-pub(super) struct MapOf {
-    /// The library's name (default: the only one).
-    pub(super) library: Option<String>,
+pub(super) struct ShowOf {
+    /// The name of a library or of a model (default: all of them; with what follows, the only
+    /// library).
+    pub(super) name: Option<String>,
     /// Inputs that are held fixed. Others beyond two are held at the middle of their range; a grid
     /// needs all beyond two.
     #[arg(value_name = "INPUT=VALUE")]
@@ -434,9 +341,9 @@ pub(super) struct ImpactOf {
     pub(super) json: bool,
 }
 
-/// Options of `crossovers`.
+/// Options of `thresholds`.
 #[derive(Debug, Args)]
-pub(super) struct CrossoversOf {
+pub(super) struct ThresholdsOf {
     /// The library's name (default: all libraries).
     pub(super) library: Option<String>,
     /// The input along which the choice is followed (default: the one with the widest range).
@@ -480,8 +387,8 @@ impl From<FewWays> for Limits {
 /// How runs are compared.
 #[derive(Debug, Args)]
 pub(super) struct CompareHow {
-    /// Fail if a model, or a region of its inputs, got slower by more than this with confidence:
-    /// the lower end of the interval lies above it. Status 4 if nothing can be told.
+    /// Fail if a model, a region of its inputs, or a benchmark got slower by more than this with
+    /// confidence: the lower end of the interval lies above it. Status 4 if nothing can be told.
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     pub(super) fail_above: Option<f64>,
     /// Print JSON.
@@ -489,14 +396,31 @@ pub(super) struct CompareHow {
     pub(super) json: bool,
 }
 
-/// What `race` takes.
+/// What `compare` takes.
+#[derive(Debug, Args)]
+pub(super) struct Compare {
+    /// The run before: a folder of `calibrate`, samples (as `fit` reads them), or a model set. With
+    /// `--run`: the command, for the shell.
+    #[arg(value_name = "A")]
+    pub(super) before: String,
+    /// The run after, or the command (default with `--git`: that before).
+    #[arg(value_name = "B", required_unless_present = "git")]
+    pub(super) after: Option<String>,
+    /// Run two programs in turns, and say which of their benchmarks changed.
+    #[arg(long)]
+    pub(super) run: bool,
+    #[command(flatten)]
+    pub(super) how: CompareHow,
+    #[command(flatten, next_help_heading = RUNNING)]
+    pub(super) race: Race,
+}
+
+/// The heading of what goes with `compare --run`.
+pub(super) const RUNNING: &str = "With --run";
+
+/// How two programs are run in turns.
 #[derive(Debug, Args)]
 pub(super) struct Race {
-    /// The command before, for the shell.
-    pub(super) a: String,
-    /// The command after (default with `--git`: that before).
-    #[arg(required_unless_present = "git")]
-    pub(super) b: Option<String>,
     /// Where times come from: `wall`, the time of the whole command, or the format of the
     /// benchmarks' results, `google-benchmark`, `go`, `criterion` or any other that `fit` reads.
     /// Default: `wall`, with `--results` what these are recognised as.
@@ -531,18 +455,11 @@ pub(super) struct Race {
     /// status 4 if it tells any.
     #[arg(long)]
     pub(super) noop: bool,
-    /// Fail if a benchmark got slower by more than this with confidence: the lower end of its interval
-    /// lies above it.
-    #[arg(long, value_name = "PERCENT", value_parser = percentage)]
-    pub(super) fail_above: Option<f64>,
     /// The seed of the random order and environments (default: drawn, and printed).
     #[arg(long)]
     pub(super) seed: Option<u64>,
-    /// Print JSON.
-    #[arg(long, conflicts_with = "markdown")]
-    pub(super) json: bool,
     /// Print Markdown, for a pull request.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub(super) markdown: bool,
 }
 
@@ -592,7 +509,7 @@ pub struct Features {
 /// On what to measure, and for how long.
 #[derive(Clone, Debug, Args)]
 pub struct Target {
-    /// On what: `threads`, `mpi`, a simulated machine, such as `sim:cm5` or `sim:FILE` (see `specc
+    /// The machine to measure on: `threads`, `mpi`, a simulated one, such as `sim:cm5` or `sim:FILE` (see `specc
     /// platform list`), with options as in `sim:cm5,seed=2,computing=skeleton`, or `smpi:FILE`, an
     /// MPI job on a platform of SimGrid. Default: `threads`, or what the spec names first.
     #[arg(long)]
@@ -676,6 +593,9 @@ pub(super) struct Calibrate {
     pub(super) output: Output,
     #[command(flatten)]
     pub(super) calls: Calls,
+    /// Only measure: write `samples.txt`, and fit nothing.
+    #[arg(long, conflicts_with_all = ["refine", "like", "keep", "install", "to", "json"])]
+    pub(super) only_samples: bool,
     /// Leave everything as it is unless choices by the new models save time, beyond noise, over
     /// those by this model set. Both are timed at the same inputs.
     #[arg(long, value_name = "FILE")]
@@ -727,54 +647,55 @@ pub(super) struct Add {
     pub(super) to: Option<PathBuf>,
 }
 
-/// What `regret` takes.
+/// What `check` takes.
 #[derive(Debug, Args)]
-pub(super) struct Regret {
+pub(super) struct Check {
     #[command(flatten)]
     pub(super) specs: Specs,
-    /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
-    #[arg(long, value_name = "FILE")]
-    pub(super) models: PathBuf,
-    #[command(flatten)]
-    pub(super) target: Target,
-    #[command(flatten)]
-    pub(super) calls: Calls,
-    #[command(flatten)]
-    pub(super) output: Output,
-    /// Print JSON.
-    #[arg(long)]
+    /// Print a summary as JSON.
+    #[arg(long, conflicts_with_all = ["fmt", "formatted", "rules", "guidelines"])]
     pub(super) json: bool,
-}
-
-/// What `verify` takes.
-#[derive(Debug, Args)]
-pub(super) struct Verify {
-    #[command(flatten)]
-    pub(super) specs: Specs,
-    /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
-    #[arg(long, value_name = "FILE")]
-    pub(super) models: PathBuf,
-    #[command(flatten)]
+    /// Format the specs in place.
+    #[arg(long, conflicts_with = "mode")]
+    pub(super) fmt: bool,
+    /// Fail where a spec is not formatted as `--fmt` does it.
+    #[arg(long, alias = "check", conflicts_with = "mode")]
+    pub(super) formatted: bool,
+    /// The files are rules of Open MPI for this release (`4.1`, `5.0`, `6.0`), of MPICH
+    /// (`mpich-4.0`) or of Intel MPI (`intel-2021.18`), as `export --to openmpi-rules`,
+    /// `mpich-json` and `intel-adjust` write them: check that the library would neither ignore
+    /// them nor abort. With `--nodes`: run jobs of these numbers of processes, `2,4`, and compare the
+    /// messages that they send with those of each rule's algorithm.
+    #[arg(long, value_name = "RELEASE", group = "mode")]
+    pub(super) rules: Option<Kind>,
+    /// The files are samples of an MPI library's collectives, of `specs/comet/mpi` or in any form
+    /// that `fit` reads: say where its own choice takes longer than the call for a greater size,
+    /// or than other calls that do the same. The intervals hold together with 95 %.
+    #[arg(long, group = "mode")]
+    pub(super) guidelines: bool,
+    /// Time what this model set chooses, the `models.toml` that `fit` or `calibrate` wrote.
+    #[arg(long, value_name = "FILE", group = "mode", requires = "output")]
+    pub(super) models: Option<PathBuf>,
+    /// The folder to write to; made where it is missing.
+    #[arg(short, long, value_name = "DIR", help_heading = HOLDING)]
+    pub(super) output: Option<PathBuf>,
+    #[command(flatten, next_help_heading = HOLDING)]
     pub(super) holding: Holding,
-    #[command(flatten)]
-    pub(super) target: Target,
-    #[command(flatten)]
-    pub(super) output: Output,
 }
 
-/// What `verify` checks, and its limits.
+/// The heading of what goes with `check --models`.
+pub(super) const HOLDING: &str = "With --models";
+
+/// What is checked beside models, its limits, and where it is timed.
 #[derive(Debug, Args)]
 pub(super) struct Holding {
     /// Check these thresholds or tables, as `export --to thresholds` wrote them (Rust, C or JSON),
-    /// instead of the choices by the models.
+    /// or rules of Open MPI, instead of the choices by the models.
     #[arg(long, value_name = "FILE")]
     pub(super) thresholds: Option<PathBuf>,
     /// Check a constant: this candidate with these parameters, taken everywhere.
     #[arg(long, value_name = "LIBRARY=CANDIDATE[:PARAMETER]", conflicts_with = "thresholds")]
     pub(super) constant: Option<String>,
-    /// Check rules of Open MPI, as `export --to openmpi-rules` wrote them.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["thresholds", "constant"])]
-    pub(super) rules: Option<PathBuf>,
     /// What choices may lose on average, or as much as was measured when they were calibrated;
     /// rules, what they may lose more than the library's own choice.
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percentage)]
@@ -782,9 +703,10 @@ pub(super) struct Holding {
     /// How many decisions of each library are timed.
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) decisions: u32,
-    /// Print JSON.
-    #[arg(long)]
-    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) calls: Calls,
+    #[command(flatten)]
+    pub(super) target: Target,
 }
 
 /// How to sample adaptively.
@@ -827,7 +749,7 @@ pub(super) struct Advise {
     /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,
-    /// Write the points to this file, for `profile --points` and `calibrate --points`.
+    /// Write the points to this file, for `calibrate --points`.
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
 }
@@ -1042,7 +964,7 @@ pub(super) struct How {
 /// words of their spec.
 #[derive(Debug, Args)]
 pub(super) struct Fit {
-    /// The samples: the `samples.txt` that `profile` wrote, a bare fragment with a structure line,
+    /// The samples: the `samples.txt` that `calibrate` wrote, a bare fragment with a structure line,
     /// Extra-P's text, JSON or JSON lines, or CSV. Several files, of several numbers of nodes, are
     /// fitted together.
     #[arg(required = true, value_name = "SAMPLES")]

@@ -1,4 +1,4 @@
-//! Commands that query a model set: `predict` and `choose`.
+//! `specc choose`: the choice of a library, and the prediction of a model.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use strata_model::{Hosts, ModelSet, Prediction, did_you_mean, number_text};
 use strata_screen::{Failure, print, tell, width, wrapped};
 use strata_select::{Pin, choice::Outcome};
 
-use super::args::{At, Binding};
+use super::args::{At, Binding, Choosing};
 use super::values::Layout;
 use crate::competition::{Choice, Competition};
 use crate::lang::CheckedSpec;
@@ -159,6 +159,17 @@ pub(super) fn no_such<'a>(
     Failure::Usage(format!("{} has no {what} `{name}`{meant}; it has {}", path.display(), list(there)))
 }
 
+/// Refuses a name that is neither a library's nor a model's.
+pub(super) fn no_such_name(path: &Path, set: &ModelSet, name: &str) -> Failure {
+    let libraries = set.libraries.iter().map(|library| library.name.as_str());
+    no_such(
+        path,
+        "library or model",
+        name,
+        libraries.chain(set.models.iter().map(|model| model.name.as_str())),
+    )
+}
+
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     if names.is_empty() { "none".into() } else { names.join(", ") }
@@ -168,14 +179,10 @@ fn json_of(prediction: &Prediction) -> Value {
     json!({ "seconds": prediction.seconds.get(), "half_width": prediction.half_width.get() })
 }
 
-/// `specc predict`.
-pub(super) fn predict(path: &Path, name: &str, at: &At) -> Result<(), Failure> {
+/// Predicts the time of a model.
+fn predict(path: &Path, set: ModelSet, name: &str, at: &At) -> Result<(), Failure> {
     let (layout, as_json) = (at.nodes, at.json);
-    let set = read(path)?;
     let fault = |message: String| Failure::Fault(format!("{}: {message}", path.display()));
-    if set.model(name).is_none() {
-        return Err(no_such(path, "model", name, set.models.iter().map(|m| m.name.as_str())));
-    }
     let set = on_machines(path, set, &[name], at)?;
     let Some(model) = set.model(name) else { return Ok(()) };
     if model.kind == Kind::Unmeasured {
@@ -300,24 +307,26 @@ pub(super) fn tell_failed(what: &str, path: &Path, model: &str) {
 }
 
 /// `specc choose`.
-pub(super) fn choose(
-    path: &Path,
-    library: &str,
-    at: &At,
-    pin: Option<&str>,
-    explain: bool,
-) -> Result<(), Failure> {
+pub(super) fn choose(path: &Path, library: &str, at: &At, how: &Choosing) -> Result<(), Failure> {
     let (layout, as_json) = (at.nodes, at.json);
-    let mut set = read(path)?;
-    if let Some(named) = set.library(library) {
-        let models: Vec<String> = named.candidates.iter().map(|one| one.model.clone()).collect();
-        let models: Vec<&str> = models.iter().map(String::as_str).collect();
-        set = on_machines(path, set, &models, at)?;
-    }
+    let Choosing { explain, pin } = how;
+    let set = read(path)?;
+    let Some(named) = set.library(library) else {
+        return match set.model(library) {
+            None => Err(no_such_name(path, &set, library)),
+            Some(_) if *explain || pin.is_some() => {
+                Err(Failure::Usage(format!("`{library}` is a model: --explain and --pin go with a library")))
+            }
+            Some(_) => predict(path, set, library, at),
+        };
+    };
+    let models: Vec<String> = named.candidates.iter().map(|one| one.model.clone()).collect();
+    let models: Vec<&str> = models.iter().map(String::as_str).collect();
+    let set = on_machines(path, set, &models, at)?;
     let competition = competition(&set, path, Some(library))?.on(layout.map(Layout::nodes));
     let given = placed(&set, path, competition.inputs(), &at.inputs, layout)?;
     let inputs = values(&set, &format!("library `{library}`"), competition.inputs(), &given)?;
-    let pin = pin.map(Pin::parse).transpose().map_err(|e| Failure::Usage(e.to_string()))?;
+    let pin = pin.as_deref().map(Pin::parse).transpose().map_err(|e| Failure::Usage(e.to_string()))?;
     if let Some(pin) = pin.filter(|p| p.library != library) {
         return Err(Failure::Usage(format!(
             "the pin `{pin}` is of library `{}`, not of `{library}`{}",
@@ -336,8 +345,8 @@ pub(super) fn choose(
         print(value)?;
         return Ok(());
     }
-    let mut text = if explain { choice.to_string() } else { choice.summary().to_string() };
-    if explain {
+    let mut text = if *explain { choice.to_string() } else { choice.summary().to_string() };
+    if *explain {
         let ties = choice.ties_text(&competition.tied(&inputs, &choice));
         for line in ties.into_iter().chain(odds.map(|odds| odds.to_string())) {
             text += &format!("\n  {line}");

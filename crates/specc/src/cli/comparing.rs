@@ -7,8 +7,8 @@ use strata_model::set::Verdict::Failed;
 use strata_model::{ModelSet, Platform, Sha256, SpecId, count, grouped, percent, rounded, sha256_hex};
 use strata_screen::{Failure, print, shortened, tell, width, wrapped};
 
-use super::args::{CompareHow, Reading};
-use super::{choosing, crossovers, exchange};
+use super::args::{Compare, CompareHow, Reading};
+use super::{choosing, crossovers, exchange, racing};
 use crate::compare::{self, By, Change, LibraryChange, LineChange, ModelChange, Models, Part, Run, Verdict};
 use crate::crossovers::Crossover;
 use crate::race::NAMED;
@@ -23,8 +23,13 @@ const MANY: f64 = 2.0;
 const NOTHING_JUDGED: u8 = 4;
 
 /// `specc compare`.
-pub(super) fn compare(before: &Path, after: &Path, how: &CompareHow) -> Result<(), Failure> {
-    runs(&load(before)?, &load(after)?, how)
+pub(super) fn compare(asked: &Compare) -> Result<(), Failure> {
+    let Compare { before, after, run, how, race } = asked;
+    if *run {
+        return racing::race([before, after.as_ref().unwrap_or(before)], race, how);
+    }
+    let Some(after) = after else { return Err(Failure::Usage("the run after is missing".into())) };
+    runs(&load(Path::new(before))?, &load(Path::new(after))?, how)
 }
 
 /// Compares two runs, prints the changes, and fails if they are greater than allowed.

@@ -1,4 +1,4 @@
-//! `specc crossovers`: the input values at which the choice changes, as constants for programs.
+//! `specc thresholds`: the input values at which the choice changes, as constants for programs.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use strata_model::set::Library;
 use strata_model::{ModelSet, Samples, count, grouped, percent, sha256_hex};
 use strata_screen::{Failure, columns_of, print, tell, width, wrapped};
 
-use super::args::{Binding, CrossoversOf};
+use super::args::{Binding, ThresholdsOf};
 use super::choosing::{competition, known, no_library, numbers, placed, read, warn_of_failed, warn_of_round};
 use super::comparing::folded;
 use super::measuring::DECISIONS;
@@ -19,8 +19,8 @@ use crate::crossovers::{self, Chain, Crossover, Crossovers, Evidence, Origin, Tu
 use crate::decisions::pin;
 use crate::thresholds::{self, Few, Limits, Loss, NEVER, Taken};
 
-/// `specc crossovers`.
-pub(super) fn crossovers(path: &Path, asked: &CrossoversOf) -> Result<(), Failure> {
+/// `specc thresholds`.
+pub(super) fn thresholds(path: &Path, asked: &ThresholdsOf) -> Result<(), Failure> {
     let set = read(path)?;
     let evidence = evidence(path, &set, asked.samples.as_deref())?;
     let libraries = named(&set, path, asked.library.as_deref())?;
@@ -47,7 +47,7 @@ fn few_ways(
     set: &ModelSet,
     path: &Path,
     libraries: &[&Library],
-    asked: &CrossoversOf,
+    asked: &ThresholdsOf,
 ) -> Result<(), Failure> {
     let limits = Limits::from(asked.few);
     let (mut blocks, mut values) = (Vec::new(), Vec::new());

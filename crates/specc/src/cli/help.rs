@@ -2,34 +2,41 @@
 
 use std::fmt::Write as _;
 
-use clap::{Command, CommandFactory};
+use clap::{Arg, Command, CommandFactory};
 use strata_screen::wrapped;
 
-use super::args::Cli;
+use super::args::{Cli, HOLDING, RUNNING};
 
 /// All commands by purpose, in the order of the list.
 const GROUPS: [(&str, &[&str]); 3] = [
-    ("Make models", &["calibrate", "check", "fmt", "emit", "profile", "fit", "regret", "verify", "advise"]),
-    ("Ask models", &["show", "map", "crossovers", "compare", "race", "choose", "predict", "impact"]),
+    ("Make models", &["calibrate", "check", "emit", "fit", "advise"]),
+    ("Ask models", &["show", "choose", "thresholds", "compare", "impact"]),
     ("Exchange", &["export", "platform"]),
 ];
 
 /// Example calls of each command, one a line.
-const EXAMPLES: [(&str, &str); 21] = [
+const EXAMPLES: [(&str, &str); 14] = [
     (
         "calibrate",
         "specc calibrate specs/sort --on threads -o target/calibration
 specc calibrate sort.spec --on mpi --nodes 2,4,8 --budget 5m -o here
 specc calibrate sort.spec --resume --budget 2m -o here
+specc calibrate sort.spec --only-samples --budget 60s -o measured
 specc calibrate sort.spec --nodes 1 --add src/models.rs -o here",
     ),
-    ("check", "specc check specs\nspecc check here/samples.txt --guidelines"),
-    ("fmt", "specc fmt specs\nspecc fmt --check specs"),
+    (
+        "check",
+        "specc check specs
+specc check specs --fmt
+specc check here/samples.txt --guidelines
+specc check sort.spec --models models.toml -o target/check
+specc check sort.spec --models m.toml --thresholds t.rs -o here
+specc check sort.spec --models m.toml --constant sort=quick:64 -o here",
+    ),
     (
         "emit",
         "specc emit sort.spec --nodes 4 -o program\nspecc emit sort.spec --nodes 1x8,2x8 --job slurm -o cluster",
     ),
-    ("profile", "specc profile sort.spec --on threads --nodes 4 --budget 60s -o measured"),
     (
         "fit",
         "specc fit measured/samples.txt --spec sort.spec -o fitted
@@ -37,42 +44,34 @@ specc fit runs.csv --time elapsed:ms --hold-out 20% -o fitted
 specc fit target/criterion --inputs n,width
 specc fit runs.csv --time t:ns --time cost:gas --hold-out 50% --upper 99%",
     ),
-    ("regret", "specc regret sort.spec --models here/models.toml --budget 60s -o judged"),
-    (
-        "verify",
-        "specc verify sort.spec --models models.toml -o target/verify
-specc verify sort.spec --models m.toml --thresholds t.rs -o verify
-specc verify sort.spec --models m.toml --constant sort=quick:64 -o verify",
-    ),
     ("advise", "specc advise here/models.toml sort --spec sort.spec --count 20 -o points.txt"),
-    ("show", "specc show here/models.toml\nspecc show here/models.toml Radix"),
-    ("map", "specc map here/models.toml sort --by keys width=32\nspecc map here/models.toml sort --grid"),
     (
-        "crossovers",
-        "specc crossovers here/models.toml sort
-specc crossovers here/models.toml sort --by keys --at width=32
-specc crossovers here/models.toml sort --slowdown 10%",
+        "show",
+        "specc show here/models.toml
+specc show here/models.toml Radix
+specc show here/models.toml sort --by keys width=32
+specc show here/models.toml sort --grid",
+    ),
+    (
+        "thresholds",
+        "specc thresholds here/models.toml sort
+specc thresholds here/models.toml sort --by keys --at width=32
+specc thresholds here/models.toml sort --slowdown 10%",
     ),
     (
         "compare",
         "specc compare old/ new/
-specc compare old/samples.txt new/samples.txt --fail-above 3%",
-    ),
-    (
-        "race",
-        "specc race ./old ./new --from google --results out.json --fail-above 3%
-specc race 'cargo bench' --git HEAD~1 --results target/criterion
-specc race ./gzip.sh ./zstd.sh --rounds 21 --noop",
+specc compare old/samples.txt new/samples.txt --fail-above 3%
+specc compare --run ./old ./new --from google --fail-above 3%
+specc compare --run 'cargo bench' --git HEAD~1 --results target/criterion
+specc compare --run ./gzip.sh ./zstd.sh --rounds 21 --noop",
     ),
     (
         "choose",
         "specc choose here/models.toml sort keys=4096 width=32 --explain
-specc choose here/models.toml sort keys=4096 width=32 --pin sort=radix:8",
-    ),
-    (
-        "predict",
-        "specc predict here/models.toml Radix keys=4096 bits=8 width=32
-specc predict here/models.toml Measured width=512 height=512 --models there",
+specc choose here/models.toml sort keys=4096 width=32 --pin sort=radix:8
+specc choose here/models.toml Radix keys=4096 bits=8 width=32
+specc choose here/models.toml Measured width=512 height=512 --models there",
     ),
     (
         "impact",
@@ -115,6 +114,14 @@ pub(super) fn command() -> Command {
         let text = format!("{}:\n{}", heading(examples), indented(examples));
         command = command.mut_subcommand(name, |one| one.after_help(text));
     }
+    // What is under a heading counts only with the option that the heading names.
+    for (name, heading, option) in [("check", HOLDING, "models"), ("compare", RUNNING, "run")] {
+        let needs = |one: Arg| match one.get_help_heading() == Some(heading) && one.get_id() != "nodes" {
+            true => one.requires(option),
+            false => one,
+        };
+        command = command.mut_subcommand(name, |one| one.mut_args(needs));
+    }
     command.help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{commands}Options:\n{{options}}\n\nBegin with:\n  \
          cargo strata new counting && cd counting && cargo strata calibrate"
@@ -156,14 +163,9 @@ mod tests {
             let name = one.get_name();
             let groups = GROUPS.iter().filter(|(_, names)| names.contains(&name)).count();
             assert_eq!(groups, usize::from(!one.is_hide_set()), "{name}");
-            let is_moved = ["comet", "log", "trace", "tuned"].contains(&name);
-            assert_eq!(
-                EXAMPLES.iter().filter(|(of, _)| *of == name).count(),
-                usize::from(!is_moved),
-                "{name}"
-            );
+            assert_eq!(EXAMPLES.iter().filter(|(of, _)| *of == name).count(), 1, "{name}");
         }
-        assert!(GROUPS.iter().map(|(_, names)| names.len()).sum::<usize>() <= 19);
+        assert!(GROUPS.iter().map(|(_, names)| names.len()).sum::<usize>() <= 12);
     }
 
     #[test]

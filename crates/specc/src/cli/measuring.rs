@@ -274,7 +274,6 @@ impl<'a> Campaign<'a> {
         set: &mut ModelSet,
         seconds: f64,
         (like, earlier): (&Like, Option<&ModelSet>),
-        adopt: bool,
     ) -> Result<Decided, Failure> {
         like.outside(set).iter().for_each(|note| tell!("warning: {note}"));
         let place = |set: &ModelSet| {
@@ -295,7 +294,7 @@ impl<'a> Campaign<'a> {
         let held = Held { taken: &taken, at: &|_| Vec::new() };
         let timed = self.time_decisions(set, seconds, (decisions::INPUTS, like), earlier.map(|_| held))?;
         let Some((decisions, times)) = timed else { return Ok(Decided::default()) };
-        let judged = decisions.judge(set, &times, adopt);
+        let judged = decisions.judge(set, &times, true);
         let Some(earlier) = earlier else { return Ok(Decided::of(judged)) };
         let mut kept = earlier.clone();
         let by_kept = decisions.judge(&mut kept, &times, false);
@@ -465,7 +464,7 @@ pub(super) fn on_each<'a>(
     Ok((path, campaign))
 }
 
-/// `specc profile` and the first part of `specc calibrate`: returns the path of the samples.
+/// `specc calibrate --only-samples` and the first part of `specc calibrate`: returns the path of the samples.
 pub(super) fn measure<'a>(
     spec: &'a CheckedSpec,
     target: &Target,

@@ -8,7 +8,8 @@ use strata_screen::{
     self as screen, Failure, JOINED, columns_of, print, shortened, wrapped, wrapped_formula,
 };
 
-use super::choosing;
+use super::{choosing, winners};
+use crate::competition::Competition;
 
 /// The verdicts from the best to the worst, with their labels in counts.
 const VERDICTS: [(Verdict, &str); 5] = [
@@ -102,17 +103,24 @@ pub(super) fn lines(set: &ModelSet, width: usize) -> String {
     text
 }
 
-/// `specc show`.
-pub(super) fn show(path: &Path, name: Option<&str>) -> Result<(), Failure> {
-    let set = choosing::read(path)?;
-    let width = screen::width();
-    let Some(name) = name else { return print(lines(&set, width)) };
-    let Some(model) = set.model(name) else {
-        let all = set.models.iter().map(|model| model.name.as_str());
-        return Err(choosing::no_such(path, "model", name, all));
-    };
+/// Who wins where in each library, and a line a model.
+pub(super) fn all(set: &ModelSet, path: &Path) -> Result<(), Failure> {
+    for library in &set.libraries {
+        // Where the candidates cannot compete, the library's block says why.
+        if let Ok(competition) = Competition::new(set, &library.name) {
+            choosing::warn_of_failed(&competition, path);
+            choosing::warn_of_round(&competition);
+        }
+    }
+    let (libraries, lines) = (winners::libraries(set, screen::width()), lines(set, screen::width()));
+    let between = if libraries.is_empty() || lines.is_empty() { "" } else { "\n\n" };
+    print(format_args!("{libraries}{between}{lines}"))
+}
+
+/// All about a model of the set.
+pub(super) fn one(set: &ModelSet, path: &Path, model: &Model) -> Result<(), Failure> {
     let resolved = set.resolve().map_err(|error| Failure::Fault(format!("{}: {error}", path.display())))?;
-    print(all_about(model, &resolved, width))
+    print(all_about(model, &resolved, screen::width()))
 }
 
 /// A model as a sum, one term a line, with its verification and other facts.

@@ -10,8 +10,8 @@ use clap::{Args, Parser, Subcommand};
 use strata_model::codegen::toml_string;
 use strata_screen::{Failure, print, tell};
 
-use super::args::{self, CompareHow, CrossoversOf, Holding, How, MapOf, Output, Refining, Specs, Target};
-use super::{crossovers, mapping, models, revisions, stages, verifying};
+use super::args::{self, CompareHow, Holding, How, Output, Refining, ShowOf, Specs, Target, ThresholdsOf};
+use super::{checking, crossovers, revisions, showing, stages};
 use crate::emit::Workspace;
 
 /// The command line as cargo passes it on: `cargo-strata strata …`.
@@ -35,21 +35,16 @@ pub(super) enum Command {
     New(New),
     /// Measure the specs of this package, fit and verify models, and say who wins where.
     Calibrate(Box<Calibrate>),
-    /// Check whether committed models, thresholds or a constant still hold, see `specc verify
+    /// Check whether committed models, thresholds or a constant still hold, see `specc check
     /// --help`.
-    Verify(Box<Verify>),
+    Check(Box<Check>),
     /// Race this package at two revisions, and say what got slower or faster, see `specc
     /// compare --help`.
     Compare(Box<Compare>),
-    /// Say who wins where by the last calibration.
-    Map(MapOf),
     /// Say at which values the choice changes by the last calibration.
-    Crossovers(CrossoversOf),
-    /// Show the models of the last calibration: a line each, or all about one.
-    Show {
-        /// The model's name (default: a line for each model).
-        model: Option<String>,
-    },
+    Thresholds(ThresholdsOf),
+    /// Show who wins where by the last calibration, and its models: all, a library, or a model.
+    Show(ShowOf),
     /// Say where the report of the last calibration is.
     Report {
         /// Show it in the browser.
@@ -108,9 +103,9 @@ pub(super) struct Calibrate {
     json: bool,
 }
 
-/// What `verify` takes.
+/// What `check` takes.
 #[derive(Debug, Args)]
-pub(super) struct Verify {
+pub(super) struct Check {
     /// Spec files, or folders of `.spec` files, instead of those of the package.
     #[arg(value_name = "SPEC")]
     specs: Vec<PathBuf>,
@@ -119,8 +114,9 @@ pub(super) struct Verify {
     models: Option<PathBuf>,
     #[command(flatten)]
     holding: Holding,
-    #[command(flatten)]
-    target: Target,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
     /// The folder for what is measured, instead of one in `target/strata`.
     #[arg(short, long = "output", value_name = "DIR")]
     output: Option<PathBuf>,
@@ -151,18 +147,27 @@ pub(super) fn run(Cargo::Strata(command): Cargo) -> Result<(), Failure> {
             let Calibrate { specs, target, refining, how, output, calls, keep, install, add, json } = *given;
             let specs = Specs { specs: if specs.is_empty() { vec![own_specs()?] } else { specs } };
             let output = Output { output: output.map_or_else(folder, Ok)? };
-            let all =
-                args::Calibrate { specs, target, refining, how, output, calls, keep, install, add, json };
+            let all = args::Calibrate {
+                specs,
+                target,
+                refining,
+                how,
+                output,
+                calls,
+                only_samples: false,
+                keep,
+                install,
+                add,
+                json,
+            };
             stages::calibrate(&all)
         }
-        Command::Verify(given) => {
-            let Verify { specs, models, holding, target, output } = *given;
-            let specs = if specs.is_empty() { vec![own_specs()?] } else { specs };
+        Command::Check(given) => {
+            let Check { specs, models, holding, json, output } = *given;
+            let specs = Specs { specs: if specs.is_empty() { vec![own_specs()?] } else { specs } };
             let models = models.map_or_else(|| last("models.toml"), Ok)?;
-            let output =
-                Output { output: output.map_or_else(|| folder().map(|folder| folder.join("verify")), Ok)? };
-            let specs = Specs { specs };
-            verifying::verify(&args::Verify { specs, models, holding, target, output })
+            let output = output.map_or_else(|| folder().map(|folder| folder.join("check")), Ok)?;
+            checking::verify(&specs, &models, &holding, json, &output)
         }
         Command::Compare(given) => {
             let Compare { before, after, target, how, output } = *given;
@@ -170,9 +175,8 @@ pub(super) fn run(Cargo::Strata(command): Cargo) -> Result<(), Failure> {
             let own = package()?.folder().to_owned();
             revisions::compare(&own, [&before, &after], (&target, &how), &output)
         }
-        Command::Crossovers(asked) => crossovers::crossovers(&last("models.toml")?, &asked),
-        Command::Map(asked) => mapping::map(&last("models.toml")?, &asked),
-        Command::Show { model } => models::show(&last("models.toml")?, model.as_deref()),
+        Command::Thresholds(asked) => crossovers::thresholds(&last("models.toml")?, &asked),
+        Command::Show(asked) => showing::show(&last("models.toml")?, &asked),
         Command::Report { open } => {
             let page = last("report.html")?;
             if open {
@@ -229,7 +233,7 @@ fn make(new: &New) -> Result<(), Failure> {
     }
     tell!(
         "made {0}: three ways to count, and distinct.spec, which measures them; next\n\n    cd {0}\n    \
-         cargo strata calibrate\n    cargo strata map\n    cargo strata report --open\n\nthen see \
+         cargo strata calibrate\n    cargo strata show\n    cargo strata report --open\n\nthen see \
          src/lib.rs for how to choose",
         new.path.display()
     );

@@ -94,7 +94,7 @@ pub fn write_models(
 }
 
 /// The map of a library with its crossings; `None` for a library of more than two inputs, for which
-/// `specc map` can hold the others fixed.
+/// `specc show` can hold the others fixed.
 fn marked(competition: &Competition) -> Option<Map> {
     let mut map = map::compute(competition, &[]).ok()?;
     if let Ok(crossings) = crossings::compute(competition, &[], Some(&map.x.name)) {

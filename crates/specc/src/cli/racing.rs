@@ -1,4 +1,4 @@
-//! `specc race`: two programs in turns.
+//! `specc compare --run`: two programs in turns.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use strata_interchange::{Imported, without_numbers};
 use strata_model::{Sha256, count, number_text, percent, rounded};
 use strata_screen::{Failure, print, tell, width};
 
-use super::args::{Race, Reading, Source};
+use super::args::{CompareHow, Race, Reading, Source};
 use super::comparing::{Code, Compared, change_json, change_text, folded, named, slower_text, where_text};
 use super::{exchange, revisions};
 use crate::bootstrap::mean;
@@ -41,15 +41,15 @@ const SHOWN: usize = 5;
 /// The times of a round, of A, of B and of the copy.
 type Round = [Option<Times>; 3];
 
-/// `specc race`.
-pub(super) fn race(args: &Race) -> Result<(), Failure> {
+/// `specc compare --run`.
+pub(super) fn race([a, b]: [&str; 2], args: &Race, how: &CompareHow) -> Result<(), Failure> {
     if args.results.len() > 2 {
         return Err(Failure::Usage("--results: one of both, or that of A and that of B".into()));
     }
     if args.from == Some(Source::Wall) && !args.results.is_empty() {
         return Err(Failure::Usage("--results: `--from wall` reads none".into()));
     }
-    if [Some(&args.a), args.b.as_ref()].into_iter().flatten().any(|command| command.trim().is_empty()) {
+    if [a, b].iter().any(|command| command.trim().is_empty()) {
         return Err(Failure::Usage("a command is empty".into()));
     }
     let seed = args.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish() >> 32);
@@ -61,8 +61,8 @@ pub(super) fn race(args: &Race) -> Result<(), Failure> {
         other => other,
     })?;
     let before = base.as_ref().map_or(&here, |(folder, _)| folder).clone();
-    let mut copy = Copied::of(&args.a, &before);
-    let commands = [(&*args.a, &before), (args.b.as_deref().unwrap_or(&args.a), &here)];
+    let mut copy = Copied::of(a, &before);
+    let commands = [(a, &before), (b, &here)];
     let interrupt = Interrupt::listen();
     let run = |who: Who, padding: usize, copy: Option<&Copied>| {
         let side = usize::from(who == Who::B);
@@ -84,7 +84,7 @@ pub(super) fn race(args: &Race) -> Result<(), Failure> {
     // Where a race may end early, its copies have run.
     let early = rounds.div_ceil(2).max(LEAST);
     let mut parts = vec![(early, COPIES), (rounds - early, 0)];
-    if args.fail_above.is_some() && args.budget.is_some() {
+    if how.fail_above.is_some() && args.budget.is_some() {
         // As many again, each time, as there have been.
         parts.extend((0..LOOKS).map(|look| (rounds << look, COPIES)));
     }
@@ -99,7 +99,7 @@ pub(super) fn race(args: &Race) -> Result<(), Failure> {
         }
         // Each benchmark is judged where as many rounds again would follow, so seldom that it adds
         // few false alarms.
-        if let Some(share) = args.fail_above
+        if let Some(share) = how.fail_above
             && number > rounds
             && done.len() >= LEAST
             && (number - 1) % rounds == 0
@@ -139,7 +139,7 @@ pub(super) fn race(args: &Race) -> Result<(), Failure> {
         done.push(round);
         // It ends early only if no change is reported, so that this adds no false alarm.
         if number == early
-            && let Some(share) = args.fail_above
+            && let Some(share) = how.fail_above
             && let early = Shown::of(&done, Vec::new(), seed)
             && done.len() >= LEAST
             && early.slower(share).is_empty()
@@ -163,15 +163,15 @@ pub(super) fn race(args: &Race) -> Result<(), Failure> {
             false => Failure::Stage(UNDECIDED, few("the budget was spent")),
         });
     }
-    let outcome = args.fail_above.map(|share| (share, shown.slower(share)));
-    if args.json {
+    let outcome = how.fail_above.map(|share| (share, shown.slower(share)));
+    if how.json {
         print(shown.json(outcome.as_ref().map(|(_, slower)| !slower.is_empty())))?;
     } else if args.markdown {
         print(shown.markdown())?;
     } else {
         print(shown.screen(width()))?;
     }
-    let false_alarms = shown.false_alarms(args.fail_above);
+    let false_alarms = shown.false_alarms(how.fail_above);
     match outcome {
         _ if stopped => {
             Err(Failure::Stage(INTERRUPTED, format!("interrupted: this is of {} rounds", done.len())))

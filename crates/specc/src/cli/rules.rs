@@ -122,7 +122,7 @@ fn read_tree(path: &Path) -> Result<Tree, Failure> {
 }
 
 /// `specc check --rules`.
-pub(super) fn check(paths: &[PathBuf], kind: Kind, nodes: &[u32]) -> Result<(), Failure> {
+pub(super) fn check(paths: &[PathBuf], kind: Kind, nodes: &[usize]) -> Result<(), Failure> {
     match kind {
         Kind::OpenMpi(release) => check_openmpi(paths, release, nodes),
         Kind::Mpich | Kind::Intel if !nodes.is_empty() => Err(Failure::Usage(
@@ -148,7 +148,7 @@ pub(super) fn check(paths: &[PathBuf], kind: Kind, nodes: &[u32]) -> Result<(), 
 }
 
 /// Reads files of Open MPI, and runs jobs of so many processes under them.
-fn check_openmpi(paths: &[PathBuf], release: Release, nodes: &[u32]) -> Result<(), Failure> {
+fn check_openmpi(paths: &[PathBuf], release: Release, nodes: &[usize]) -> Result<(), Failure> {
     let mut broken = Vec::new();
     for path in paths {
         let file = read(path, release)?;
@@ -177,8 +177,7 @@ fn check_openmpi(paths: &[PathBuf], release: Release, nodes: &[u32]) -> Result<(
                 ));
             }
         }
-        let nodes: Vec<usize> = nodes.iter().map(|nodes| *nodes as usize).collect();
-        let all = obeyed::check(path, &file, &nodes).map_err(Failure::Machine)?;
+        let all = obeyed::check(path, &file, nodes).map_err(Failure::Machine)?;
         for one in &all {
             print(wrapped(&line(one, release), width(), "    "))?;
         }

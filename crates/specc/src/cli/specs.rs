@@ -1,4 +1,4 @@
-//! Loading spec files, and the commands that need only these: `check` and `fmt`.
+//! Loading spec files, and the commands that need only these: `check` and `emit --expand`.
 
 use std::path::PathBuf;
 
@@ -74,7 +74,7 @@ pub(super) fn expand(paths: &[PathBuf]) -> Result<(), Failure> {
     print(load(paths)?.written_out().trim_end())
 }
 
-/// `specc fmt`.
+/// `specc check --fmt` and `--formatted`.
 pub(super) fn format(paths: &[PathBuf], only_check: bool) -> Result<(), Failure> {
     let mut faults = String::new();
     for path in paths {
@@ -85,7 +85,7 @@ pub(super) fn format(paths: &[PathBuf], only_check: bool) -> Result<(), Failure>
                 Err(errors) => faults.push_str(&errors.render_for_terminal()),
                 Ok(formatted) if formatted == text => {}
                 Ok(_) if only_check => {
-                    faults.push_str(&format!("{name} is not formatted; run `specc fmt {name}`\n"));
+                    faults.push_str(&format!("{name} is not formatted; run `specc check --fmt {name}`\n"));
                 }
                 Ok(formatted) => {
                     write_atomically(&file, |out| out.write_all(formatted.as_bytes()))

@@ -1,4 +1,4 @@
-//! The stages that measure and fit: `emit`, `profile`, `fit` and `calibrate`.
+//! The stages that measure and fit: `emit`, `fit` and `calibrate`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,10 +12,10 @@ use strata_screen::{self as screen, Failure, print, tell, wrapped};
 use strata_select::say;
 
 use super::adding::Tables;
-use super::args::{Calibrate, Fit, How, Job, Output, Reading, Regret, Specs, Target};
+use super::args::{Calibrate, Fit, How, Job, Reading, Specs, Target};
 use super::exchange;
 use super::folder::Lock;
-use super::measuring::{Campaign, Decided};
+use super::measuring::Decided;
 use super::next::Use;
 use super::values::Layout;
 use super::{choosing, jobs, measuring, models, next, page, refining, specs, winners};
@@ -70,19 +70,15 @@ pub(super) fn emit(
     print(emitted.folder.display())
 }
 
-/// `specc profile`.
-pub(super) fn profile(specs: &Specs, target: &Target, output: &Output) -> Result<(), Failure> {
-    let spec = specs::load(&specs.specs)?;
-    let _lock = Lock::take(&output.output)?;
-    let (samples, _) = measuring::on_each(target, &output.output, &|target, output| {
-        measuring::measure(&spec, target, output)
-    })?;
+/// `specc calibrate --only-samples`.
+fn profile(spec: &CheckedSpec, target: &Target, output: &Path) -> Result<(), Failure> {
+    let (samples, _) =
+        measuring::on_each(target, output, &|target, output| measuring::measure(spec, target, output))?;
     let bytes = fs::read(&samples).map_err(|e| Failure::file(&samples, e))?;
     let measured =
         Samples::read(&*bytes, &samples.display().to_string()).map_err(|e| Failure::Fault(e.to_string()))?;
     otherwise::all(&measured).for_each(|note| say!("note: {note}"));
-    print(samples.display())?;
-    Ok(())
+    print(samples.display())
 }
 
 impl From<&How> for Overrides {
@@ -128,7 +124,8 @@ pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
 
 /// `specc calibrate`.
 pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
-    let Calibrate { specs, target, refining, how, output, calls, keep, install, add, json } = args;
+    let Calibrate { specs, target, refining, how, output, calls, only_samples, keep, install, add, json } =
+        args;
     let (output, json) = (&output.output, *json);
     let spec = specs::load(&specs.specs)?;
     let like = calls.read(&spec)?;
@@ -146,6 +143,9 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
     }
     let added = Tables::at(add, &spec)?;
     let _lock = Lock::take(output)?;
+    if *only_samples {
+        return profile(&spec, target, output);
+    }
     let budget = target.budget.as_secs_f64();
     let for_samples = if is_choosing(&spec) { budget * (1.0 - DECIDING) } else { budget };
     let for_samples = Target { budget: Duration::from_secs_f64(for_samples), ..target.clone() };
@@ -160,7 +160,7 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
         match is_choosing(&spec) {
             true => {
                 let seconds = (budget - spent).max(DECIDING * budget);
-                campaign.decide(set, seconds, (&like, earlier.as_ref()), true)
+                campaign.decide(set, seconds, (&like, earlier.as_ref()))
             }
             false => Ok(Decided::default()),
         }
@@ -216,37 +216,6 @@ fn earlier(path: &Path, spec: &CheckedSpec) -> Result<ModelSet, Failure> {
 /// Measures the loss of choices and writes it into the set, given the seconds spent on measuring so
 /// far.
 type Decide<'a> = &'a mut dyn FnMut(&mut ModelSet, f64) -> Result<Decided, Failure>;
-
-/// `specc regret`.
-pub(super) fn regret(args: &Regret) -> Result<(), Failure> {
-    let Regret { specs, models, target, calls, output, json } = args;
-    let spec = specs::load(&specs.specs)?;
-    let like = calls.read(&spec)?;
-    let mut set = choosing::read(models)?;
-    choosing::same_kinds(&spec, &set, models)?;
-    let fault = |why: &str| Err(Failure::Fault(format!("{}: {why}", models.display())));
-    if target.nodes.len() > 1 {
-        return Err(Failure::Usage("--nodes: one number of nodes at a time".into()));
-    }
-    if set.libraries.is_empty() {
-        return Err(choosing::no_library(models));
-    }
-    set.libraries.iter_mut().for_each(|library| library.regret = None);
-    let _lock = Lock::take(&output.output)?;
-    let target = target.like(&set, &spec);
-    let campaign = Campaign::new(&spec, &target, &output.output)?;
-    campaign.decide(&mut set, target.budget.as_secs_f64(), (&like, None), false)?;
-    if set.libraries.iter().all(|library| library.regret.is_none()) {
-        return fault(
-            "no choice could be timed: there is one way alone, the spec measures none, or the budget is short",
-        );
-    }
-    if *json {
-        return print(fit_json(&set));
-    }
-    let blocks = set.libraries.iter().map(|library| winners::block(&set, library, None, screen::width()));
-    print(blocks.collect::<Vec<_>>().join("\n\n"))
-}
 
 /// The form in which a fit is printed.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -197,7 +197,7 @@ fn line(
     }
     if steps.iter().any(|step| step.interval == Some((None, None))) {
         warnings.push(format!(
-            "`{name}`: a threshold is not known within the measured range; `specc crossovers` says which, \
+            "`{name}`: a threshold is not known within the measured range; `specc thresholds` says which, \
              `specc show` whether a model failed"
         ));
     }

@@ -28,11 +28,11 @@ fn bounds_say_what_they_promise_everywhere() {
     let models = "fitted/models.toml";
     let (out, _) = expect(0, &["show", models, "hash_cost"], at);
     assert!(out.contains("hash_cost(n) in gas ≤") && out.contains("an upper bound: with 95 %"), "{out}");
-    let (out, _) = expect(0, &["predict", models, "hash", "n=100"], at);
+    let (out, _) = expect(0, &["choose", models, "hash", "n=100"], at);
     assert!(out.contains("at most 1.31 µs: at least 99 % of samples lie below (95 % confidence)"), "{out}");
-    let (out, _) = expect(0, &["predict", models, "hash_cost", "n=100"], at);
+    let (out, _) = expect(0, &["choose", models, "hash_cost", "n=100"], at);
     assert!(out.contains("at most 2900 gas:"), "{out}");
-    let (out, _) = expect(0, &["predict", models, "hash_cost", "n=100", "--json"], at);
+    let (out, _) = expect(0, &["choose", models, "hash_cost", "n=100", "--json"], at);
     let json: Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!((&json["unit"], &json["upper"]["share"]), (&"gas".into(), &0.99.into()));
     for to in ["c", "rust", "python"] {
@@ -68,7 +68,7 @@ fn a_mean_in_a_unit_has_its_interval_in_it() {
         &["fit", "hash.csv", "--inputs", "n", "--time", "elapsed:weight", "--hold-out", "20%", "-o", "w"],
         at,
     );
-    let (out, _) = expect(0, &["predict", "w/models.toml", "hash", "n=100"], at);
+    let (out, _) = expect(0, &["choose", "w/models.toml", "hash", "n=100"], at);
     assert!(out.contains(" weight ± ") && out.trim_end().ends_with(" weight"), "{out}");
     let (out, _) = expect(
         0,

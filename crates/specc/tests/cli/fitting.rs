@@ -155,15 +155,15 @@ fn predictions_beyond_the_samples_say_so() {
     }
     fs::write(at.join("samples.txt"), samples).expect("written");
     expect(0, &["fit", "samples.txt", "-o", "out", "--keep-all"], at);
-    let (_, err) = expect(0, &["predict", "out/models.toml", "M", "a=4", "b=2"], at);
+    let (_, err) = expect(0, &["choose", "out/models.toml", "M", "a=4", "b=2"], at);
     assert!(!err.contains("extrapolates"), "{err}");
-    let (out, err) = expect(0, &["predict", "out/models.toml", "M", "a=64", "b=64"], at);
+    let (out, err) = expect(0, &["choose", "out/models.toml", "M", "a=64", "b=64"], at);
     assert!(
         !out.is_empty() && err.contains("`M` extrapolates here: inside the measured ranges"),
         "{out}{err}"
     );
     // Outside the ranges there is no answer at all.
-    let (out, err) = expect(1, &["predict", "out/models.toml", "M", "a=65", "b=1"], at);
+    let (out, err) = expect(1, &["choose", "out/models.toml", "M", "a=65", "b=1"], at);
     assert!(
         out.is_empty() && err.contains("predicts nothing here") && err.contains("a in 1..=64"),
         "{out}{err}"
@@ -324,6 +324,6 @@ fn thresholds_tell_the_names_of_a_kind_apart() {
     expect(0, &["fit", "times.csv", "--spec", "x.spec", "-o", "out"], folder.path());
     let (out, _) = expect(0, &["export", "out/models.toml", "--to", "thresholds"], folder.path());
     assert!(out.contains("KIND_FROM: [f64; 1] = [1.0]") && out.contains("// kind: 0 a, 1 b"), "{out}");
-    let (_, err) = expect(2, &["map", "out/models.toml", "n=64"], folder.path());
+    let (_, err) = expect(2, &["show", "out/models.toml", "n=64"], folder.path());
     assert!(err.contains("nothing crosses along `kind`"), "{err}");
 }

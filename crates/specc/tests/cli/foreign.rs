@@ -84,7 +84,7 @@ fn columns_of_csv_are_named_with_their_units_and_groups() {
     assert!(err.contains("the column `host` holds text and is not used"), "{err}");
     let json: Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!((&json["models"][0]["samples"], &json["models"][1]["samples"]), (&29.into(), &10.into()));
-    let (out, _) = expect(0, &["predict", "out/models.toml", "Flat", "n=1000", "--json"], at);
+    let (out, _) = expect(0, &["choose", "out/models.toml", "Flat", "n=1000", "--json"], at);
     let flat: Value = serde_json::from_str(&out).expect("JSON");
     assert!((flat["seconds"].as_f64().expect("a number") / 1.7e-6 - 1.0).abs() < 1e-3, "{flat}");
     // Samples that are not of the spec.
@@ -117,15 +117,15 @@ fn input_that_is_not_what_it_seems_is_named_with_its_place() {
     write("latin.points", b"strata-plan 1\n# gr\xfc\xdfe\n");
     for (arguments, say) in [
         (&["check", "latin.spec"][..], "not UTF-8"),
-        (&["predict", "latin.toml", "A"], "latin.toml: this is not UTF-8 text"),
+        (&["choose", "latin.toml", "A"], "latin.toml: this is not UTF-8 text"),
         (&["choose", "latin.toml", "job"], "latin.toml: this is not UTF-8 text"),
-        (&["map", "latin.toml"], "latin.toml: this is not UTF-8 text"),
+        (&["show", "latin.toml"], "latin.toml: this is not UTF-8 text"),
         (&["advise", "latin.toml", "--spec", "job.spec"], "latin.toml: this is not UTF-8 text"),
         (&["export", "latin.toml", "--to", "c"], "latin.toml: this is not UTF-8 text"),
         (&["fit", "latin.csv"], "UTF-8"),
         (&["fit", "latin.txt"], "UTF-8"),
         (
-            &["profile", "job.spec", "--points", "latin.points", "-o", "out"],
+            &["calibrate", "--only-samples", "job.spec", "--points", "latin.points", "-o", "out"],
             "latin.points: this is not UTF-8 text",
         ),
     ] {
@@ -261,7 +261,7 @@ fn a_prediction_off_the_line_of_all_samples_says_so() {
     let said = |err: &str| err.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said(&err).contains("`bytes` is 8*keys at all samples"), "{err}");
     for (bytes, strays) in [("bytes=8000", false), ("bytes=600", true)] {
-        let (_, err) = expect(0, &["predict", "out/models.toml", "runs", "keys=1000", bytes], at);
+        let (_, err) = expect(0, &["choose", "out/models.toml", "runs", "keys=1000", bytes], at);
         assert_eq!(said(&err).contains("`bytes` was 8*keys at all samples"), strays, "{err}");
     }
     let set = fs::read_to_string(at.join("out/models.toml")).expect("read");

@@ -74,11 +74,21 @@ fn without_arguments_it_shows_how_it_is_used() {
     let (out, _) = expect(0, &["--help"], Path::new("."));
     assert!(out.contains("Make models:") && out.contains("130"), "{out}");
     let (out, _) = expect(0, &["choose", "--help"], Path::new("."));
-    assert!(out.trim_end().ends_with("--pin sort=radix:8"), "{out}");
-    let (_, err) = expect(2, &["comet", "--on", "mpi", "-o", "here"], Path::new("."));
-    assert!(err.contains("`comet` now"), "{err}");
-    let (_, err) = expect(2, &["log", "logs", "--last", "1"], Path::new("."));
-    assert!(err.contains("`strata-job log` now"), "{err}");
+    assert!(out.trim_end().ends_with("--models there"), "{out}");
+    // Earlier names do what they did.
+    let (_, err) = expect(3, &["predict", "none.toml", "Flat"], Path::new("."));
+    assert!(err.contains("note: `predict` is `choose` now") && err.contains("none.toml"), "{err}");
+    // Options that count only beside another are not taken without it.
+    for (arguments, needed) in [
+        (&["check", "x.spec", "--budget", "1s"][..], "--models"),
+        (&["check", "x.spec", "--models", "m.toml"], "--output"),
+        (&["check", "x.spec", "--nodes", "2"], "--models and --rules"),
+        (&["compare", "a", "b", "--rounds", "7"], "--run"),
+        (&["compare", "a"], "<B>"),
+    ] {
+        let (_, err) = expect(2, arguments, Path::new("."));
+        assert!(err.contains(needed), "{arguments:?}: {err}");
+    }
     expect(2, &["calibrate", "x.spec", "--nodes", "0", "-o", "out"], Path::new("."));
     expect(2, &["calibrate", "x.spec", "--budget", "soon", "-o", "out"], Path::new("."));
     expect(2, &["sing"], Path::new("."));
@@ -142,8 +152,8 @@ fn files_that_are_not_there_are_named() {
     for arguments in [
         &["check", "none.spec"][..],
         &["fit", "none.txt"],
-        &["predict", "none.toml", "Flat", "n=1"],
-        &["map", "none.toml"],
+        &["choose", "none.toml", "Flat", "n=1"],
+        &["show", "none.toml"],
     ] {
         let output = specc(arguments, folder.path());
         assert!(matches!(output.status.code(), Some(1 | 3)), "{arguments:?}: {:?}", output.status);
@@ -184,11 +194,11 @@ fn fitted_models_are_written_and_the_candidates_chosen_as_the_formulas_say() {
     let pinned: Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!((&pinned["candidate"], &pinned["parameters"][0]), (&"steps".into(), &7.into()));
 
-    let (out, _) = expect(0, &["predict", "out/models.toml", "Twice", "n=1000", "--json"], at);
+    let (out, _) = expect(0, &["choose", "out/models.toml", "Twice", "n=1000", "--json"], at);
     let twice: Value = serde_json::from_str(&out).expect("JSON");
     assert!((twice["seconds"].as_f64().expect("a number") / 3.4e-6 - 1.0).abs() < 1e-3, "{twice}");
 
-    let (out, _) = expect(0, &["map", "out/models.toml", "--json"], at);
+    let (out, _) = expect(0, &["show", "out/models.toml", "--json"], at);
     let map: Value = serde_json::from_str(&out).expect("JSON");
     let row = map["cells"][0].as_array().expect("a row");
     assert_eq!(row.len(), map["x"]["values"].as_array().expect("an axis").len());
@@ -220,26 +230,32 @@ fn questions_that_cannot_be_answered_say_what_could_be_asked() {
     let at = folder.path();
     expect(0, &["fit", "samples.txt", "--spec", "job.spec", "-o", "out"], at);
     for (status, arguments, say) in [
-        (2, &["predict", "out/models.toml", "Nobody"][..], "it has Steps, Flat, Twice"),
-        (2, &["predict", "out/models.toml", "Flta"], "no model `Flta` (did you mean `Flat`?)"),
-        (2, &["predict", "out/models.toml", "Steps", "n=1", "wdith=2"], "(did you mean `width`?)"),
+        (2, &["choose", "out/models.toml", "Nobody"][..], "it has job, Steps, Flat, Twice"),
+        (2, &["choose", "out/models.toml", "Flta"], "no library or model `Flta` (did you mean `Flat`?)"),
+        (2, &["choose", "out/models.toml", "Steps", "n=1", "wdith=2"], "(did you mean `width`?)"),
         (2, &["choose", "out/models.toml", "jbo", "n=1"], "(did you mean `job`?)"),
         (2, &["choose", "out/models.toml", "job", "n=1", "--pin", "jop=flat"], "(did you mean `job`?)"),
         (1, &["choose", "out/models.toml", "job", "n=1", "--pin", "job=step"], "(did you mean `steps`?)"),
         (2, &["advise", "out/models.toml", "--spec", "job.spec", "Stesp"], "(did you mean `Steps`?)"),
         (2, &["export", "samples.txt", "--to", "samples", "--model", "Stesp"], "(did you mean `Steps`?)"),
         (2, &["fit", "samples.txt", "--robust", "rejct"], "(did you mean `reject`?)"),
-        (2, &["profile", "job.spec", "-o", "x", "--on", "thread"], "(did you mean `threads`?)"),
+        (
+            2,
+            &["calibrate", "--only-samples", "job.spec", "-o", "x", "--on", "thread"],
+            "(did you mean `threads`?)",
+        ),
         (2, &["calibate", "job.spec"], "'calibrate'"),
-        (2, &["predict", "out/models.toml", "Flat"], "n=VALUE"),
-        (2, &["predict", "out/models.toml", "Flat", "m=1"], "no input `m`"),
-        (2, &["predict", "out/models.toml", "Flat", "n=1", "n=2"], "given twice"),
-        (1, &["predict", "out/models.toml", "Flat", "n=5000"], "1..=4096"),
+        (2, &["choose", "out/models.toml", "Flat"], "n=VALUE"),
+        (2, &["choose", "out/models.toml", "Flat", "m=1"], "no input `m`"),
+        (2, &["choose", "out/models.toml", "Flat", "n=1", "n=2"], "given twice"),
+        (1, &["choose", "out/models.toml", "Flat", "n=5000"], "1..=4096"),
         (2, &["choose", "out/models.toml", "sort", "n=1"], "it has job"),
         (1, &["choose", "out/models.toml", "job", "n=1", "--pin", "job=fast"], "steps, flat"),
         (1, &["choose", "out/models.toml", "job", "n=1", "--pin", "job=steps:65"], "1..=64"),
         (2, &["choose", "out/models.toml", "job", "n=1", "--pin", "nonsense"], "sort=radix:11"),
-        (2, &["map", "out/models.toml", "job", "n=1"], "leave one or two free"),
+        (2, &["show", "out/models.toml", "job", "n=1"], "leave one or two free"),
+        (2, &["show", "out/models.toml", "Flat", "--grid"], "`Flat` is a model"),
+        (2, &["choose", "out/models.toml", "Flat", "n=1", "--explain"], "`Flat` is a model"),
     ] {
         let (_, err) = expect(status, arguments, at);
         assert!(err.contains(say), "{arguments:?}: {err}");
@@ -316,8 +332,8 @@ fn advice_names_samples_that_narrow_the_choice() {
         (2, &["advise", "out/models.toml", "--spec", "job.spec", "--count", "0"], "1..=10000"),
         (2, &["calibrate", "job.spec", "-o", "x", "--goal", "1%"], "--refine"),
         (2, &["calibrate", "job.spec", "-o", "x", "--refine", "--goal", "0.5"], "a percentage"),
-        (1, &["profile", "job.spec", "-o", "x", "--points", "job.spec"], "strata-plan 1"),
-        (3, &["profile", "job.spec", "-o", "x", "--points", "none.txt"], "none.txt"),
+        (1, &["calibrate", "--only-samples", "job.spec", "-o", "x", "--points", "job.spec"], "strata-plan 1"),
+        (3, &["calibrate", "--only-samples", "job.spec", "-o", "x", "--points", "none.txt"], "none.txt"),
     ] {
         let (_, err) = expect(status, arguments, at);
         assert!(err.contains(say), "{arguments:?}: {err}");
@@ -330,12 +346,12 @@ fn specs_are_checked_and_formatted() {
     let at = folder.path();
     let (out, _) = expect(0, &["check", "job.spec"], at);
     assert_eq!(out.trim(), "1 file, 3 models, 1 library");
-    expect(0, &["fmt", "job.spec"], at);
-    expect(0, &["fmt", "--check", "job.spec"], at);
+    expect(0, &["check", "--fmt", "job.spec"], at);
+    expect(0, &["check", "--formatted", "job.spec"], at);
     let formatted = fs::read_to_string(at.join("job.spec")).expect("read");
     fs::write(at.join("job.spec"), formatted.replace("terms n\n", "terms  n\n")).expect("written");
-    let (_, err) = expect(1, &["fmt", "--check", "job.spec"], at);
-    assert!(err.contains("specc fmt job.spec"), "{err}");
+    let (_, err) = expect(1, &["check", "--formatted", "job.spec"], at);
+    assert!(err.contains("specc check --fmt job.spec"), "{err}");
 
     let five = "model A(n) { for n in 1..=8 task { f(n) } terms m }\nmodel B(n) { for n in 8..=1 task { f(n) } }\n\
                 model C(n) { for n in 1..=8 step *1 task { f(n) } }\nmodel D(n) { for n in 1..=8 task { f( } }\nmodel A(k) = k\n";

@@ -121,17 +121,16 @@ fn no_line_is_wider_than_the_screen() {
             };
             let choose = [&["choose", models, library, "--explain"][..], inputs].concat();
             let held = if model.len() > 10 { &inputs[2..] } else { &[] };
-            let grid = [&["map", models, "--grid"][..], held].concat();
+            let grid = [&["show", models, "--grid"][..], held].concat();
             for arguments in [
                 &["fit", "samples.txt", "--spec", "job.spec", "-o", "out"][..],
-                &["map", models],
-                &grid,
                 &["show", models],
+                &grid,
                 &["show", models, model],
                 &choose,
                 &["advise", models, "--spec", "job.spec"],
                 &["advise", models, "--spec", "job.spec", model],
-                &["predict", models, "nobody"],
+                &["choose", models, "nobody"],
                 &["platform", "list"],
                 &["platform", "show", "cm5"],
                 &["check", "bad.spec"],
@@ -143,7 +142,7 @@ fn no_line_is_wider_than_the_screen() {
                 let label = |line: &&str| most < 80 && line.contains('╰');
                 let wide = shown.lines().find(|line| columns(line) > most && !label(line));
                 assert_eq!(wide, None, "{arguments:?} at {width}\n{shown}");
-                if arguments[0] == "map" {
+                if arguments[0] == "show" {
                     seen += &shown;
                 }
             }
@@ -163,7 +162,7 @@ fn help_fits_80_columns() {
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next())
         .collect();
-    assert!(commands.contains(&"show") && commands.len() > 12, "{commands:?}");
+    assert!(commands.contains(&"show") && commands.len() == 12, "{commands:?}");
     for command in commands {
         for width in ["80", "200"] {
             let shown = on(width, &["help", command], Path::new("."));
@@ -179,7 +178,7 @@ fn choices_stand_out_on_terminals_with_colours_and_nowhere_else() {
     let folder = project();
     let at = folder.path();
     expect(0, &["fit", "samples.txt", "--spec", "job.spec", "-o", "out"], at);
-    let map = ["map", "out/models.toml"];
+    let map = ["show", "out/models.toml"];
     let plain = on("80", &map, at);
     let styled = on_terminal(80, &map, at, &[]);
     assert!(styled.contains("\u{1b}[1mflat\u{1b}[0m"), "{styled:?}");
@@ -203,7 +202,7 @@ fn crossings_are_where_the_choice_changes() {
     let folder = project();
     let at = folder.path();
     expect(0, &["fit", "samples.txt", "--spec", "job.spec", "-o", "out"], at);
-    let (out, _) = expect(0, &["map", "out/models.toml", "--json"], at);
+    let (out, _) = expect(0, &["show", "out/models.toml", "--json"], at);
     let map: Value = serde_json::from_str(&out).expect("JSON");
     let line = &map["crossings"]["lines"][0];
     assert_eq!((&map["crossings"]["by"], &line["segments"][0]["from"]), (&"n".into(), &1.0.into()));
@@ -223,12 +222,12 @@ fn maps_follow_the_input_that_is_asked_for() {
     let folder = long_names();
     let at = folder.path();
     expect(0, &["fit", "samples.txt", "--spec", "job.spec", "-o", "out"], at);
-    let map = |more: &[&str]| on("80", &[&["map", "out/models.toml"][..], more].concat(), at);
+    let map = |more: &[&str]| on("80", &[&["show", "out/models.toml"][..], more].concat(), at);
     assert!(map(&[]).contains("crossings by number_of_elements"), "{}", map(&[]));
     let by = map(&["--by", "depth_of_it", "number_of_elements=500"]);
     assert!(by.contains("the same for all depth_of_it") && by.contains("number_of_elements = 500"), "{by}");
-    let (_, err) = expect(2, &["map", "out/models.toml", "--by", "depth"], at);
+    let (_, err) = expect(2, &["show", "out/models.toml", "--by", "depth"], at);
     assert!(err.contains("has no input `depth`") && err.contains("it has number_of_elements"), "{err}");
-    let held = ["map", "out/models.toml", "--by", "depth_of_it", "depth_of_it=4"];
+    let held = ["show", "out/models.toml", "--by", "depth_of_it", "depth_of_it=4"];
     assert!(expect(2, &held, at).1.contains("held fixed"));
 }

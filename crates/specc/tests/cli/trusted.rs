@@ -164,8 +164,8 @@ fn a_failed_model_goes_nowhere_in_silence() {
     assert!(out.contains("a      verified"), "{out}");
     for (arguments, in_output) in [
         (&["choose", "SET", "either", "n=60"][..], ""),
-        (&["crossovers", "SET"], ""),
-        (&["map", "SET"], ""),
+        (&["thresholds", "SET"], ""),
+        (&["show", "SET"], ""),
         (&["export", "SET", "--to", "thresholds"], "verification failed for `a`"),
         (&["export", "SET", "--to", "thresholds-c"], "verification failed for `a`"),
         (&["export", "SET", "--to", "thresholds-json"], "\"failed\": ["),

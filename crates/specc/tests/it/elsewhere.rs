@@ -57,7 +57,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 fn seconds(folder: &Path, arguments: &[&str]) -> f64 {
-    let all = [&["predict", "old.toml"], arguments, &["n=1000", "--json"]].concat();
+    let all = [&["choose", "old.toml"], arguments, &["n=1000", "--json"]].concat();
     let (status, out, err) = crate::specc(folder, "80", &all);
     assert_eq!(status, Some(0), "{arguments:?}: {err}");
     serde_json::from_str::<Value>(&out).unwrap()["seconds"].as_f64().unwrap()
@@ -122,7 +122,7 @@ fn what_does_not_fit_is_refused_with_the_way_out() {
     let refused = |name: &str, text: &str, status: i32, parts: &[&str]| {
         fs::write(folder.path().join("new/models.toml"), text).unwrap();
         let (found, _, err) =
-            crate::specc(folder.path(), "80", &["predict", "old.toml", name, "n=1000", "--models", "new"]);
+            crate::specc(folder.path(), "80", &["choose", "old.toml", name, "n=1000", "--models", "new"]);
         let told = err.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(found, Some(status), "{name}: {err}");
         parts.iter().for_each(|part| assert!(told.contains(part), "{part}: {err}"));
@@ -144,7 +144,7 @@ fn what_does_not_fit_is_refused_with_the_way_out() {
     refused("Whol", &good, 2, &["did you mean `Whole`?"]);
     fs::remove_file(folder.path().join("new/models.toml")).unwrap();
     let (status, _, err) =
-        crate::specc(folder.path(), "80", &["predict", "old.toml", "Whole", "n=9", "--models", "new"]);
+        crate::specc(folder.path(), "80", &["choose", "old.toml", "Whole", "n=9", "--models", "new"]);
     assert_eq!(status, Some(3), "{err}");
     assert!(err.contains("new/models.toml"), "{err}");
 }

@@ -112,7 +112,7 @@ fn the_specs_of_this_repository_are_formatted() {
         let text = std::fs::read_to_string(file).unwrap();
         let printed =
             specc::lang::format("spec", &text).unwrap_or_else(|errors| panic!("{}", errors.render(false)));
-        assert_eq!(printed, text, "run `specc fmt {}`", file.display());
+        assert_eq!(printed, text, "run `specc check --fmt {}`", file.display());
     });
 }
 
@@ -157,7 +157,7 @@ fn a_machine_that_a_spec_is_not_for_is_refused_before_anything_is_built() {
         (&[][..], "a.spec is measured on sim or mpi: say on which, as with `--on sim:cm5`"),
         (&["--on", "threads"], "a.spec is measured on sim or mpi, not on threads: measure it there"),
     ] {
-        let arguments = [&["profile", "a.spec", "-o", "out"], on].concat();
+        let arguments = [&["calibrate", "--only-samples", "a.spec", "-o", "out"], on].concat();
         let (status, _, err) = super::specc(folder.path(), "200", &arguments);
         assert!(status == Some(2) && err.contains(told), "{err}");
         assert!(!folder.path().join("out/Cargo.toml").exists());

@@ -32,7 +32,7 @@ fn models_of_several_numbers_of_nodes_hold_between_them() {
     let set = fs::read_to_string(at.join("all/models.toml")).expect("written");
     assert!(set.contains("nodes = [1, 8]") && set.contains("verify_samples = 6"), "{set}");
     let (status, out, err) =
-        specc(at, &["predict", "all/models.toml", "Meet", "n=1000", "--nodes", "4", "--json"]);
+        specc(at, &["choose", "all/models.toml", "Meet", "n=1000", "--nodes", "4", "--json"]);
     assert_eq!(status, Some(0), "{err}");
     let seconds: f64 = out
         .split("\"seconds\":")
@@ -40,7 +40,7 @@ fn models_of_several_numbers_of_nodes_hold_between_them() {
         .and_then(|t| t.trim_end().trim_end_matches('}').parse().ok())
         .expect(&out);
     assert!((seconds / 13e-6 - 1.0).abs() < 0.01, "{seconds}");
-    let (status, _, err) = specc(at, &["predict", "all/models.toml", "Meet", "n=1000", "--nodes", "9"]);
+    let (status, _, err) = specc(at, &["choose", "all/models.toml", "Meet", "n=1000", "--nodes", "9"]);
     assert!(status == Some(1) && err.contains("measured for n in 1..=8000, 1 to 8 nodes"), "{err}");
 }
 
@@ -102,7 +102,7 @@ fn what_differs_between_numbers_of_nodes_is_no_noise_and_is_searched_for() {
     let (status, out, err) = specc(at, &["fit", "samples.txt", "-o", "found"]);
     assert!(status == Some(0) && !out.contains("failed"), "{out}\n{err}");
     let (_, out, err) =
-        specc(at, &["predict", "found/models.toml", "Sweep", "n=4000", "--nodes", "3", "--json"]);
+        specc(at, &["choose", "found/models.toml", "Sweep", "n=4000", "--nodes", "3", "--json"]);
     let seconds: f64 = out
         .split("\"seconds\":")
         .nth(1)

@@ -10,9 +10,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-/// The exit status, standard output and standard error of `specc race`.
+/// The exit status, standard output and standard error of `specc compare --run`.
 fn race(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let ran = crate::specc(folder, "80", &[&["race", "--seed", "7"], arguments].concat());
+    let ran = crate::specc(folder, "80", &[&["compare", "--run", "--seed", "7"], arguments].concat());
     let is_screen = !arguments.contains(&"--json") && !arguments.contains(&"--markdown");
     assert!(!is_screen || ran.1.lines().all(|line| line.chars().count() <= 80), "{}", ran.1);
     // Messages are looked for as if they stood on one line.
@@ -366,7 +366,14 @@ fn a_base_of_git_is_built_once_and_kept() {
 fn ctrl_c_keeps_what_was_measured() {
     let folder = folder();
     let mut specc = Command::new(env!("CARGO_BIN_EXE_specc"));
-    specc.args(["race", "sh bench.sh a 0 10", "sh bench.sh bb 11 10; sleep 0.1", "--from", "google"]);
+    specc.args([
+        "compare",
+        "--run",
+        "sh bench.sh a 0 10",
+        "sh bench.sh bb 11 10; sleep 0.1",
+        "--from",
+        "google",
+    ]);
     specc.args(["--rounds", "1000"]).current_dir(folder.path()).env("COLUMNS", "80");
     let child = specc.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let runs = || fs::read_to_string(folder.path().join("bb")).ok()?.trim().parse::<u32>().ok();

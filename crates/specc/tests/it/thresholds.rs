@@ -69,7 +69,7 @@ fn folder_with(models: &str) -> tempfile::TempDir {
 }
 
 fn crossovers_of(folder: &Path, more: &[&str]) -> Value {
-    let (status, out, err) = specc(folder, &[&["crossovers", "models.toml", "--json"], more].concat());
+    let (status, out, err) = specc(folder, &[&["thresholds", "models.toml", "--json"], more].concat());
     assert_eq!(status, Some(0), "{out}\n{err}");
     serde_json::from_str(&out).unwrap()
 }
@@ -89,7 +89,7 @@ fn three_candidates_cross_twice_and_the_screen_fits() {
     let flat: Vec<f64> = all[0]["flat"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
     // 10 n · 1.02 = 3600 + n, and the other way round.
     assert!((391.0..401.0).contains(&flat[0]) && (401.0..410.0).contains(&flat[1]), "{flat:?}");
-    let (status, out, _) = specc(folder.path(), &["crossovers", "models.toml", "three"]);
+    let (status, out, _) = specc(folder.path(), &["thresholds", "models.toml", "three"]);
     assert!(
         status == Some(0) && out.contains("few < 401 < some") && out.contains("some < 40,001 < many"),
         "{out}"
@@ -108,7 +108,7 @@ fn where_nothing_crosses_that_is_said() {
         library("far", &["n"], &[("few", "Few"), ("far", "Far")]),
         library("never", &["n"], &[("few", "Few"), ("worse", "Worse")]),
     ]));
-    let (status, out, _) = specc(folder.path(), &["crossovers", "models.toml"]);
+    let (status, out, _) = specc(folder.path(), &["thresholds", "models.toml"]);
     assert_eq!(status, Some(0));
     assert_eq!(out.matches("few everywhere from 16 to 65,536").count(), 2, "{out}");
     let (status, out, _) = specc(folder.path(), &["export", "models.toml", "--to", "thresholds"]);
@@ -280,12 +280,12 @@ fn few_ways_are_as_few_and_lose_what_is_said() {
     }
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("models.toml"), plane()).unwrap();
-    let (status, out, err) = specc(folder.path(), &["crossovers", "models.toml", "--ways", "2"]);
+    let (status, out, err) = specc(folder.path(), &["thresholds", "models.toml", "--ways", "2"]);
     assert_eq!(status, Some(0), "{err}");
     assert!(out.starts_with("plane: 2 of 3 ways lose up to ") && out.contains("\n  with 3 ways "), "{out}");
     assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
     let (status, _, err) =
-        specc(folder.path(), &["crossovers", "models.toml", "--ways", "2", "--at", "n=64,width=4"]);
+        specc(folder.path(), &["thresholds", "models.toml", "--ways", "2", "--at", "n=64,width=4"]);
     assert_eq!(status, Some(2));
     assert!(err.contains("every input is held"), "{err}");
     let (status, out, _) = specc(

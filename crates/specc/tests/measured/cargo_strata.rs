@@ -26,7 +26,7 @@ fn a_new_package_calibrates_at_once_and_then_chooses() {
 
     // Of an earlier run.
     let _absent = fs::remove_dir_all(target().join("strata/count-them"));
-    let (status, _, told) = strata(&package, &["map"]);
+    let (status, _, told) = strata(&package, &["show"]);
     assert!(status == Some(2) && told.contains("`cargo strata calibrate` writes it"), "{told}");
 
     let calibrate = ["calibrate", "--budget", "3s", "--add", "src"];
@@ -79,7 +79,7 @@ fn a_new_package_calibrates_at_once_and_then_chooses() {
     let (status, _, told) = run(&package, specc, &["fit", &samples, "--spec", "distinct.spec", "-o", &out]);
     assert_eq!(status, Some(0), "{told}");
     assert!(!of(&made).is_empty() && of(&made) == of(&fitted), "{:?} {:?}", of(&made), of(&fitted));
-    let (status, out, told) = strata(&package.join("src"), &["map"]);
+    let (status, out, told) = strata(&package.join("src"), &["show"]);
     assert!(status == Some(0) && out.contains("distinct"), "{out}\n{told}");
     let (status, out, _) = strata(&package, &["report"]);
     let page = Path::new(out.trim());

@@ -63,8 +63,10 @@ fn programs_choose_by_installed_models_and_say_so() {
     assert!(radix.contains("not taken: no model of it covers"), "{explained}");
 
     for (nodes, cell, legend) in [("1", "   gather", false), ("5", "   (gather)", true)] {
-        let map =
-            Command::new(env!("CARGO_BIN_EXE_specc")).args(["map", file, "--nodes", nodes]).output().unwrap();
+        let map = Command::new(env!("CARGO_BIN_EXE_specc"))
+            .args(["show", file, "--nodes", nodes])
+            .output()
+            .unwrap();
         let map = String::from_utf8(map.stdout).unwrap();
         assert!(map.contains(cell) && map.contains("() outside what was") == legend, "{map}");
     }

@@ -40,7 +40,7 @@ fn specc(folder: &Path, spec: &str, arguments: &[&str]) -> Command {
     let path = std::env::var("PATH").unwrap_or_default();
     let mut command = Command::new(env!("CARGO_BIN_EXE_specc"));
     command
-        .arg("profile")
+        .args(["calibrate", "--only-samples"])
         .arg(Path::new(ROOT).join("crates/specc/tests/run").join(spec))
         .args(arguments)
         .arg("-o")

@@ -44,7 +44,7 @@ fn a_race_believes_no_noise_and_finds_what_was_planted() {
         let mut specc = Command::new(env!("CARGO_BIN_EXE_specc"));
         specc.current_dir(folder).args(arguments).output().unwrap().stdout
     };
-    let race = |b: &str| told(&specc(&["race", "./a", b, "--from", "google", "--json"]));
+    let race = |b: &str| told(&specc(&["compare", "--run", "./a", b, "--from", "google", "--json"]));
     for percent in [5, 15] {
         let (mut found, mut placed, mut others) = (0, 0, 0);
         let planted = races * 2 / 5;

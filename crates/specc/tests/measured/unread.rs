@@ -1,4 +1,4 @@
-//! `specc` whose output nobody reads, as in `specc map models.toml | head -1`, or cannot be
+//! `specc` whose output nobody reads, as in `specc show models.toml | head -1`, or cannot be
 //! written: it does its work, and its exit status is the usual one.
 
 use std::fs::{self, File};
@@ -100,16 +100,16 @@ fn a_command_whose_output_is_lost_does_its_work() {
     let commands: [(i32, &[&str]); 12] = [
         (0, &["fit", "out/samples.txt", "--spec", spec, "-o", "again"]),
         (0, &["fit", "bare.txt", "-o", "bare"]),
-        (0, &["predict", "bare/models.toml", "Gather", "keys=64", "width=8"]),
+        (0, &["choose", "bare/models.toml", "Gather", "keys=64", "width=8"]),
         (0, &["choose", "out/models.toml", "sort", "keys=64", "width=8", "--explain"]),
-        (0, &["map", "out/models.toml"]),
+        (0, &["show", "out/models.toml"]),
         (0, &["check", spec]),
         (0, &["platform", "list"]),
         (0, &["completions", "bash"]),
         (0, &["--help"]),
         (2, &["sing"]),
-        (2, &["predict", "out/models.toml", "Gather", "kes=64"]),
-        (3, &["map", "none.toml"]),
+        (2, &["choose", "out/models.toml", "Gather", "kes=64"]),
+        (3, &["show", "none.toml"]),
     ];
     for (status, arguments) in commands {
         expect(status, arguments, &folder, To::Reader, To::Reader);
@@ -122,7 +122,7 @@ fn a_command_whose_output_is_lost_does_its_work() {
     }
     // Results that are wanted and lost are told.
     if To::lossy().contains(&To::FullDisk) {
-        let output = expect(3, &["map", "out/models.toml"], &folder, To::FullDisk, To::Reader);
+        let output = expect(3, &["show", "out/models.toml"], &folder, To::FullDisk, To::Reader);
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(said.contains("cannot write to standard output"), "{said}");
     }

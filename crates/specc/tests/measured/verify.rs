@@ -1,4 +1,4 @@
-//! `specc verify` and `cargo strata compare`: a package that is calibrated, and then changed. What
+//! `specc check` and `cargo strata compare`: a package that is calibrated, and then changed. What
 //! is measured are times that its code makes up, so that nothing depends on the machine's.
 
 use std::fs;
@@ -75,7 +75,7 @@ fn models_thresholds_and_constants_hold_until_the_code_changes() {
         assert!(out.contains("choices lose 0 %") && out.contains("drawn evenly"), "{out}\n{err}");
     }
     let verify = |more: &[&str]| {
-        let fixed = ["verify", "ways.spec", "--budget", "1s", "-o", "checked", "--models"];
+        let fixed = ["check", "ways.spec", "--budget", "1s", "-o", "checked", "--models"];
         specc(&[&fixed, &["models.toml"][..], more].concat())
     };
 

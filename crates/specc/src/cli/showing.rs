@@ -1,4 +1,4 @@
-//! `specc map`: the fastest candidates, as crossings or as a grid.
+//! `specc show`: models, and the fastest candidates as crossings or as a grid.
 
 use std::path::Path;
 
@@ -6,28 +6,44 @@ use serde_json::{Value, json};
 use strata_report::{Axis, Cell, Map};
 use strata_screen::{Failure, print, width};
 
-use super::args::{Binding, MapOf};
-use super::choosing::{competition, known, numbers, placed, read, warn_of_failed, warn_of_round};
+use super::args::{Binding, ShowOf};
+use super::choosing::{
+    competition, known, no_such_name, numbers, placed, read, warn_of_failed, warn_of_round,
+};
 use super::tables::map_table;
 use super::values::Layout;
-use super::winners;
+use super::{models, winners};
 use crate::crossings::{self, Crossing, Crossings, Segment};
 use crate::map;
 
-/// `specc map`.
-pub(super) fn map(path: &Path, asked: &MapOf) -> Result<(), Failure> {
-    let MapOf { library, inputs, nodes, by, grid, json } = asked;
+/// `specc show`.
+pub(super) fn show(path: &Path, asked: &ShowOf) -> Result<(), Failure> {
+    let ShowOf { name, inputs, nodes, by, grid, json } = asked;
     let set = read(path)?;
-    // If the library is omitted, its argument holds an input.
+    // If the name is omitted, its argument holds an input.
     let mut inputs = inputs.clone();
-    let library = library.as_deref().filter(|text| match text.parse::<Binding>() {
+    let name = name.as_deref().filter(|text| match text.parse::<Binding>() {
         Ok(binding) => {
-            inputs.push(binding);
+            inputs.insert(0, binding);
             false
         }
         Err(_) => true,
     });
-    let competition = competition(&set, path, library)?.on(nodes.map(Layout::nodes));
+    let of_library = *grid || *json || by.is_some() || nodes.is_some() || !inputs.is_empty();
+    match name {
+        None if !of_library => return models::all(&set, path),
+        Some(name) if set.library(name).is_none() => {
+            return match set.model(name) {
+                Some(model) if !of_library => models::one(&set, path, model),
+                Some(_) => {
+                    Err(Failure::Usage(format!("`{name}` is a model: its name is all that `show` takes")))
+                }
+                None => Err(no_such_name(path, &set, name)),
+            };
+        }
+        _ => {}
+    }
+    let competition = competition(&set, path, name)?.on(nodes.map(Layout::nodes));
     let inputs = placed(&set, path, competition.inputs(), &inputs, *nodes)?;
     warn_of_failed(&competition, path);
     warn_of_round(&competition);

@@ -1,4 +1,4 @@
-//! `specc verify`: whether committed models, thresholds or a constant still hold.
+//! `specc check`: specs, and whether committed models, thresholds or a constant still hold.
 
 use std::path::Path;
 
@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 use strata_interchange::emit::thresholds::{self, LibraryThresholds, Thresholds};
 use strata_interchange::rules::{Release, RuleFile};
 use strata_model::{ModelSet, Platform, count, percent};
-use strata_screen::{Failure, print, width, wrapped};
+use strata_screen::{Failure, print, tell, width, wrapped};
 use strata_select::Pin;
 
-use super::args::{Holding, Target, Verify};
+use super::args::{Check, Holding, Specs, Target};
 use super::folder::Lock;
 use super::measuring::Campaign;
-use super::{choosing, rules, specs};
+use super::{choosing, guidelines, rules, specs};
 use crate::competition::Competition;
-use crate::decisions::{Compared, Held, Like, Moved};
+use crate::decisions::{Compared, Held, Moved};
 use crate::emit;
 use crate::lang::CheckedSpec;
 
@@ -28,10 +28,35 @@ const UNDECIDED: u8 = 4;
 /// Added to the seed to draw other inputs.
 const FRESH: u64 = 1 << 32;
 
-/// `specc verify`.
-pub(super) fn verify(asked: &Verify) -> Result<(), Failure> {
-    let Verify { specs, models, holding, target, output } = asked;
+/// `specc check`.
+pub(super) fn check(asked: &Check) -> Result<(), Failure> {
+    let Check { specs, json, fmt, formatted, rules, guidelines, models, output, .. } = asked;
+    let nodes = &asked.holding.target.nodes;
+    if !nodes.is_empty() && models.is_none() && rules.is_none() {
+        return Err(Failure::Usage("--nodes goes with --models and --rules".into()));
+    }
+    match (rules, models, output) {
+        (_, Some(models), Some(output)) => verify(specs, models, &asked.holding, *json, output),
+        (Some(kind), ..) => {
+            rules::check(&specs.specs, *kind, &nodes.iter().map(|layout| layout.nodes()).collect::<Vec<_>>())
+        }
+        _ if *guidelines => guidelines::check(&specs.specs),
+        _ if *fmt || *formatted => specs::format(&specs.specs, *formatted),
+        _ => specs::check(&specs.specs, *json),
+    }
+}
+
+/// Whether the choices by models, or by what stands in their place, hold.
+pub(super) fn verify(
+    specs: &Specs,
+    models: &Path,
+    holding: &Holding,
+    json: bool,
+    output: &Path,
+) -> Result<(), Failure> {
+    let Holding { calls, target, .. } = holding;
     let spec = specs::load(&specs.specs)?;
+    let like = calls.read(&spec)?;
     let set = choosing::read(models)?;
     choosing::same_kinds(&spec, &set, models)?;
     if target.nodes.len() > 1 {
@@ -44,20 +69,21 @@ pub(super) fn verify(asked: &Verify) -> Result<(), Failure> {
     for library in set.libraries.iter().filter(|library| subject.is_about(&library.name)) {
         choosing::warn_of_failed(&choosing::competition(&set, models, Some(&library.name))?, models);
     }
-    let _lock = Lock::take(&output.output)?;
+    let _lock = Lock::take(output)?;
     // The inputs differ from those of the calibration's decisions.
     let target = target.like(&set, &spec);
     let fresh = Target { seed: target.seed.wrapping_add(FRESH), ..target.clone() };
-    let campaign = Campaign::new(&spec, &fresh, &output.output)?;
+    let campaign = Campaign::new(&spec, &fresh, output)?;
     let taken = |competition: &Competition, inputs: &[f64]| subject.held(competition, inputs);
     let at = |library: &str| subject.at(library);
+    let by = (matches!(subject, Subject::Models), matches!(subject, Subject::Rules(..)));
     let held = match subject {
         Subject::Models => None,
         _ => Some(Held { taken: &taken, at: &at }),
     };
     let seconds = target.budget.as_secs_f64();
-    let timed =
-        campaign.time_decisions(&set, seconds, (holding.decisions as usize, &Like::default()), held)?;
+    like.outside(&set).iter().for_each(|note| tell!("warning: {note}"));
+    let timed = campaign.time_decisions(&set, seconds, (holding.decisions as usize, &like), held)?;
     let mut judged = timed.map_or(Vec::new(), |(decisions, times)| decisions.compare(&set, &times, held));
     judged.retain(|one| one.regret.is_some() && subject.is_about(&one.library));
     if judged.is_empty() {
@@ -67,9 +93,9 @@ pub(super) fn verify(asked: &Verify) -> Result<(), Failure> {
         )));
     }
     let results: Vec<Outcome> =
-        judged.into_iter().map(|one| Outcome::of(one, &set, holding, held.is_none())).collect();
+        judged.into_iter().map(|one| Outcome::of(one, &set, holding.accept, by)).collect();
     let changes = changes(&spec, &set, &target.features.features, &campaign);
-    if holding.json {
+    if json {
         let all: Option<Vec<bool>> = results.iter().map(Outcome::holds).collect();
         let broken = results.iter().any(|one| one.holds() == Some(false));
         let holds = if broken { Some(false) } else { all.map(|_| true) };
@@ -107,7 +133,19 @@ impl Subject {
         if let Some(path) = &holding.thresholds {
             let text = std::fs::read_to_string(path).map_err(|error| Failure::file(path, error))?;
             let fault = |why: String| Failure::Fault(format!("{}: {why}", path.display()));
-            let sets = thresholds::read(&text).map_err(fault)?;
+            let sets = match thresholds::read(&text) {
+                Ok(sets) => sets,
+                // Numbers of algorithms are the same in all releases that have them.
+                Err(why) => {
+                    let is_json = text.trim_start().starts_with('{');
+                    let release = if is_json { Release::V6_0 } else { Release::V5_0 };
+                    let Ok(file) = rules::read(path, release) else { return Err(fault(why)) };
+                    if !file.collectives.iter().any(|own| set.library(own.collective.name).is_some()) {
+                        return Err(fault(format!("it is about no library of {}", models.display())));
+                    }
+                    return Ok(Self::Rules(file, release));
+                }
+            };
             // Among the thresholds of several machines, those of the models' machine are used.
             let is_ours = |one: &&Thresholds| one.platform == set.platform;
             let ours = sets.iter().find(is_ours).or(sets.first());
@@ -116,17 +154,6 @@ impl Subject {
                 return Err(fault(format!("it is about no library of {}", models.display())));
             }
             return Ok(Self::Thresholds(libraries));
-        }
-        if let Some(path) = &holding.rules {
-            // Numbers of algorithms are the same in all releases that have them.
-            let is_json = std::fs::read(path).is_ok_and(|bytes| bytes.trim_ascii_start().starts_with(b"{"));
-            let release = if is_json { Release::V6_0 } else { Release::V5_0 };
-            let file = rules::read(path, release)?;
-            if !file.collectives.iter().any(|own| set.library(own.collective.name).is_some()) {
-                let message = format!("{}: it is about no library of {}", path.display(), models.display());
-                return Err(Failure::Fault(message));
-            }
-            return Ok(Self::Rules(file, release));
         }
         let Some(text) = &holding.constant else { return Ok(Self::Models) };
         let pin = Pin::parse(text).map_err(|error| Failure::Usage(format!("--constant: {error}")))?;
@@ -221,7 +248,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn of(compared: Compared, set: &ModelSet, holding: &Holding, by_models: bool) -> Self {
+    fn of(compared: Compared, set: &ModelSet, accept: f64, (by_models, is_rules): (bool, bool)) -> Self {
         let before = set.library(&compared.library).and_then(|library| library.regret.as_ref());
         let before = before.filter(|_| by_models).map_or(0.0, |regret| regret.interval.1);
         let mut ratios: Vec<f64> = compared.moved.iter().map(|one| one.ratio).collect();
@@ -240,8 +267,8 @@ impl Outcome {
         let moved = if by_models { compared.moved.iter().filter_map(beside).collect() } else { Vec::new() };
         // Rules leave to the library what is not surely faster, so that its own loss is theirs.
         let own = compared.regret.as_ref().and_then(|regret| regret.before.as_ref());
-        let own = own.filter(|_| holding.rules.is_some()).map_or(0.0, |own| own.mean.max(0.0));
-        Self { accepted: (holding.accept + own).max(before), moved, common, compared }
+        let own = own.filter(|_| is_rules).map_or(0.0, |own| own.mean.max(0.0));
+        Self { accepted: (accept + own).max(before), moved, common, compared }
     }
 
     /// Whether the loss is within the accepted one and no model has moved; `None` where the mean
