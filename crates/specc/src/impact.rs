@@ -8,6 +8,7 @@
 //!
 //! Source: Brewer (1994), §8.1.1 (impact reports) and §8.1.2 (symbolic derivatives).
 
+use serde::Serialize;
 use strata_model::ModelSet;
 use strata_model::expr::{Expr, RESERVED, node_values};
 use strata_model::set::{Formula, Kind, Resolved, Sensitivity};
@@ -57,7 +58,7 @@ pub struct Effect {
 }
 
 /// How a cause moves the time at one point.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Moved {
     /// The input's value; for a cost the seconds that it contributes.
     pub now: f64,

@@ -323,25 +323,9 @@ impl Compared {
 
     pub(super) fn json(&self) -> Value {
         let models = self.models.changes.iter().map(|one| {
-            let parts = one.parts.iter().flatten().map(|part| {
-                let mut value = change_json(&part.change);
-                value["input"] = json!(part.input);
-                value["from"] = json!(part.from);
-                value["to"] = json!(part.to);
-                value
-            });
-            let parts: Vec<Value> = parts.collect();
-            let mut value = change_json(&one.whole);
-            value["model"] = json!(one.model);
+            let mut value = json!(one);
             value["changed"] = json!(one.is_changed());
-            value["by"] = json!(match one.by {
-                By::Samples => "samples",
-                By::Predictions => "predictions",
-                By::Models => "models",
-                By::Repeats => "repeats",
-                By::Rounds => "rounds",
-            });
-            value["parts"] = json!(parts);
+            value["parts"] = json!(one.parts.iter().flatten().collect::<Vec<_>>());
             value
         });
         json!({
@@ -466,20 +450,6 @@ fn library_lines(library: &LibraryChange, one: &LineChange) -> Vec<(usize, Strin
         ));
     }
     lines
-}
-
-pub(super) fn change_json(change: &Change) -> Value {
-    json!({
-        "ratio": change.ratio,
-        "interval": change.interval.map(|(low, high)| [low, high]),
-        "points": change.points,
-        "verdict": match change.verdict {
-            Verdict::Slower => "slower",
-            Verdict::Faster => "faster",
-            Verdict::Same => "same",
-            Verdict::Unknown => "too few points",
-        },
-    })
 }
 
 fn library_json(library: &LibraryChange) -> Value {

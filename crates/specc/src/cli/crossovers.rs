@@ -61,7 +61,6 @@ fn few_ways(
         let few = thresholds::few(&competition, &fixed, limits).map_err(Failure::Usage)?;
         let name =
             |(candidate, parameters): &Taken| pin(competition.candidates()[*candidate].name, parameters);
-        let loss = |loss: Loss| json!({ "mean": loss.mean, "worst": loss.worst });
         values.push(json!({
             "library": library.name,
             "nodes": competition.nodes(),
@@ -69,9 +68,9 @@ fn few_ways(
             "ways": few.ways.iter().map(|(way, share)| json!({ "way": name(way), "share": share })).collect::<Vec<_>>(),
             "of": few.of,
             "points": few.points,
-            "loss": loss(few.loss),
-            "loss_of_one_fewer": few.fewer.map(loss),
-            "loss_of_one_more": few.more.map(loss),
+            "loss": few.loss,
+            "loss_of_one_fewer": few.fewer,
+            "loss_of_one_more": few.more,
         }));
         let named: Vec<(String, f64)> = few.ways.iter().map(|(way, share)| (name(way), *share)).collect();
         blocks.push(few_block(&library.name, &few, &named, limits));

@@ -337,18 +337,13 @@ impl Screen<'_> {
                 "taken": taken(point),
             })
         };
-        let moved = |moved: &Option<Moved>| {
-            moved.map(
-                |moved| json!({ "now": moved.now, "elasticity": moved.elasticity, "changed": moved.changed }),
-            )
-        };
         let effect = |effect: &Effect| {
             let kind = if matches!(effect.cause, Cause::Input(_)) { "input" } else { "cost" };
             json!({
                 "cause": self.label(&effect.cause),
                 "kind": kind,
                 "factor": if kind == "input" { 2.0 } else { 0.5 },
-                "at": effect.at.iter().map(moved).collect::<Vec<_>>(),
+                "at": effect.at,
             })
         };
         let formulas = self.points.first().map_or(Vec::new(), |point| self.subject.formulas(point));

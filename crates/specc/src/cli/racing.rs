@@ -13,7 +13,7 @@ use strata_model::{Sha256, count, number_text, percent, rounded};
 use strata_screen::{Failure, print, tell, width};
 
 use super::args::{CompareHow, Race, Reading, Source};
-use super::comparing::{Code, Compared, change_json, change_text, folded, named, slower_text, where_text};
+use super::comparing::{Code, Compared, change_text, folded, named, slower_text, where_text};
 use super::{exchange, revisions};
 use crate::bootstrap::mean;
 use crate::compare::{Change, ModelChange, Models, median};
@@ -540,7 +540,7 @@ impl Shown {
 
     fn json(&self, fails: Option<bool>) -> Value {
         let benchmarks = self.judged.benchmarks.iter().map(|one| {
-            let mut value = change_json(&one.change);
+            let mut value = json!(one.change);
             value["benchmark"] = json!(one.name);
             value["least_reported"] = json!(one.least);
             value
@@ -549,7 +549,7 @@ impl Shown {
         value["benchmarks"] = benchmarks.collect();
         value["rounds"] = json!(self.rounds);
         value["seed"] = json!(self.seed);
-        value["common"] = self.judged.common.as_ref().map(change_json).into();
+        value["common"] = json!(self.judged.common);
         value["noop"] = json!({ "rounds": self.copies, "apart": self.apart, "reported": self.alarms.as_ref().map(|all| all.iter().map(|one| &one.model).collect::<Vec<_>>()) });
         value["fails"] = json!(fails);
         value

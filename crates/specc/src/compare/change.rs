@@ -2,6 +2,7 @@
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
+use serde::Serialize;
 use strata_fit::stats::t_quantile;
 use strata_select::normal::HALF_WIDTH;
 
@@ -23,7 +24,8 @@ const EXPLAINED: f64 = 0.1;
 const SHUFFLES: usize = 999;
 
 /// The verdict on a change of times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// It is longer, by more than noise explains.
     Slower,
@@ -32,11 +34,12 @@ pub enum Verdict {
     /// Noise explains the difference.
     Same,
     /// There are too few points.
+    #[serde(rename = "too few points")]
     Unknown,
 }
 
 /// The ratio of the times after to those before.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
     /// The geometric mean of the ratios over the points.
     pub ratio: f64,

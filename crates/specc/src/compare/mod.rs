@@ -12,6 +12,7 @@ mod ratios;
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
 use strata_model::set::Kind;
 use strata_model::{ModelSet, Samples, did_you_mean, number_text};
 
@@ -55,20 +56,21 @@ impl Run {
 }
 
 /// The change of a model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ModelChange {
     /// The model's name.
     pub model: String,
     /// The origin of the times.
     pub by: By,
     /// The change over all points.
+    #[serde(flatten)]
     pub whole: Change,
     /// The two parts, if a split by one input explains much of the change.
     pub parts: Option<[Part; 2]>,
 }
 
 /// A part of a model's points.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {
     /// The input's name; `P` for the number of nodes.
     pub input: String,
@@ -77,6 +79,7 @@ pub struct Part {
     /// The least value of the input in this part.
     pub from: Option<f64>,
     /// The change in this part.
+    #[serde(flatten)]
     pub change: Change,
 }
 

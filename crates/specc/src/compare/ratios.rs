@@ -17,7 +17,8 @@ use crate::crossings::{Scale, Takes};
 const DRAWN: usize = 64;
 
 /// The origin of the two times of a point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum By {
     /// Both were measured.
     Samples,

@@ -3,6 +3,7 @@
 mod few;
 mod grow;
 
+use serde::Serialize;
 use strata_interchange::emit::thresholds::{
     LibraryThresholds, Rule, Threshold, ThresholdInput, ThresholdWay,
 };
@@ -16,7 +17,7 @@ pub use few::Limits;
 pub use grow::{LOSS, NEVER, POINTS};
 
 /// What choices lose against all ways, as shares of the time.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Loss {
     /// On average.
     pub mean: f64,
