@@ -251,7 +251,7 @@ fn read_measure(
     format: Option<Format>,
     selection: &Selection,
 ) -> Result<Imported, SamplesErrors> {
-    let text = place::utf8(bytes, file_name)?;
+    let text = &*place::without_ranks(place::utf8(bytes, file_name)?);
     let recognised = format.or_else(|| Format::recognise(text, file_name));
     let format = recognised.unwrap_or(Format::Strata);
     let commas = if format == Format::JsonLines { json_lines::with_commas(text) } else { text.into() };

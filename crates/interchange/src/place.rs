@@ -1,5 +1,7 @@
 //! Positions in a file, and the errors there.
 
+use std::borrow::Cow;
+
 use std::fmt;
 
 use strata_model::samples::SamplesErrors;
@@ -133,5 +135,21 @@ pub(crate) fn utf8<'a>(bytes: &'a [u8], file: &str) -> Result<&'a str, SamplesEr
             errors.add(file, message, || (line, column));
             Err(errors)
         }
+    }
+}
+
+/// The text without the rank that `mpiexec -l` (`[0] `) or `mpirun --tag-output` (`[1,0]<stdout>:`)
+/// puts before each line.
+pub(crate) fn without_ranks(text: &str) -> Cow<'_, str> {
+    fn rest(line: &str) -> Option<&str> {
+        let (rank, rest) = line.strip_prefix('[')?.split_once(']')?;
+        let is_rank = rank.split(',').all(|word| word.parse::<u32>().is_ok());
+        let rest = rest.strip_prefix("<stdout>:").or_else(|| rest.strip_prefix(' '));
+        rest.or((line.len() == rank.len() + 2).then_some("")).filter(|_| is_rank)
+    }
+    let lines = text.lines().filter(|line| !line.trim().is_empty()).map(rest);
+    match lines.collect::<Option<Vec<_>>>() {
+        Some(lines) if !lines.is_empty() => lines.join("\n").into(),
+        _ => text.into(),
     }
 }

@@ -200,6 +200,12 @@ fn osu_and_imb() {
     let set = Selection { set: vec![("ranks".into(), 144.0)], ..Selection::default() };
     let imported = read(OSU.as_bytes(), "osu.txt", None, &set).unwrap();
     assert_eq!(told(&imported)[0].2[0], (vec![4.0, 144.0], 1500.0));
+    // As `mpiexec -l` and `mpirun --tag-output` print it; other text in brackets stays.
+    for tag in ["[0] ", "[1,0]<stdout>:"] {
+        let tagged: String = OSU.lines().map(|line| format!("{tag}{line}\n")).collect();
+        assert_eq!(read(tagged.as_bytes(), "osu.txt", None, &set).unwrap().samples, imported.samples);
+    }
+    assert!(bad("osu.txt", &OSU.replace("# OSU", "[a] # OSU")).contains("no format that is read"));
     let rate = OSU.replace("Avg Latency(us)", "Bandwidth (MB/s)");
     assert!(bad("osu.txt", &rate).contains("is a rate, not a time"));
 
