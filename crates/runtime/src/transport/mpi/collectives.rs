@@ -18,6 +18,10 @@
 //! that hold its values are sent no further than the last node, and no node waits for those after
 //! it.
 //!
+//! Unless all calls are checked, a short broadcast goes one way, too, from its root along a binomial
+//! tree, with the root's call before it, which each node compares with its own. One in
+//! [`MEETINGS`] exchanges all calls: a root runs no further ahead.
+//!
 //! One state machine implements all this, driven by tests: for a whole collective until it is
 //! complete, for a split-phase one step by step.
 
@@ -51,6 +55,13 @@ const FORM: usize = 100;
 /// The most bytes of a message that all libraries send without waiting for its receiver.
 const EAGER: usize = 4096;
 
+/// After so many collectives a short broadcast waits for all nodes.
+const MEETINGS: u64 = 16;
+
+/// The place in a frame of the turn of a broadcast that goes one way: without it, what a wrong call
+/// left behind could be taken for the next one's.
+const TURN: usize = HEADER / 8;
+
 /// The state of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -80,7 +91,11 @@ impl Form {
     pub(super) const FRAMED: Self = Self { each: FRAME, direction: Direction::Round };
 
     fn number(self) -> usize {
-        if self.each == FRAME { 0 } else { 1 + self.each + 2 * self.direction as usize }
+        match self.direction {
+            Direction::Out => 7,
+            _ if self.each == FRAME => 0,
+            direction => 1 + self.each + 2 * direction as usize,
+        }
     }
 
     /// The [shape](super::standstill::Position::shape) of a collective of this form; `started` is
@@ -112,6 +127,8 @@ enum Direction {
     Up,
     /// From the last node to the first.
     Down,
+    /// From the root of a broadcast to all others.
+    Out,
 }
 
 impl Collectives {
@@ -143,6 +160,11 @@ impl Collectives {
             };
             let short = if values.len() <= SHORT { &*values } else { &[] };
             fill(frames, header, boundary, short);
+            if form.direction == Direction::Out {
+                let words = values.len().div_ceil(8);
+                frames.copy_within(TURN..TURN + words, TURN + 1);
+                frames[TURN] = self.world.turn();
+            }
             if rides {
                 self.ride();
             }
@@ -151,8 +173,8 @@ impl Collectives {
     }
 
     /// The form of an operation on `bytes` bytes. Without `checks` the calls of a barrier, and of a
-    /// reduce or scan of one number, are not compared, and frames of a short scan take one direction
-    /// as long as no node waits for their receiver.
+    /// reduce or scan of one number, are not compared, and frames of a short scan or broadcast take
+    /// one direction as long as no node waits for their receiver.
     pub(super) fn form(&self, call: &Call, operation: Operation, bytes: usize, checks: bool) -> Form {
         let bare = !checks
             && !is_segmented(operation)
@@ -171,6 +193,14 @@ impl Collectives {
                     Direction::Up
                 }
             }
+            Operation::Broadcast(_)
+                if !checks
+                    && bytes + 8 <= SHORT
+                    && self.world.size() > 1
+                    && !self.world.turn().is_multiple_of(MEETINGS) =>
+            {
+                Direction::Out
+            }
             _ => Direction::Round,
         };
         Form { each, direction }
@@ -179,7 +209,8 @@ impl Collectives {
     /// The nodes whose messages are needed to complete the collective in flight.
     pub(super) fn needs(&self) -> Needs {
         match self.form.direction {
-            Direction::Round => Needs::All,
+            // Of those on the way from the root it may need any.
+            Direction::Round | Direction::Out => Needs::All,
             Direction::Up => Needs::Before,
             Direction::Down => Needs::After,
         }
@@ -256,6 +287,9 @@ impl Collectives {
     /// Sends and receives the frames of a round, if there is one.
     fn round(&mut self, round: usize) {
         let Form { each, direction } = self.form;
+        if let (Direction::Out, Operation::Broadcast(root)) = (direction, self.operation) {
+            return self.pass_down(root, round);
+        }
         let (rank, size, each, tag) =
             (self.world.rank(), self.world.size(), each * 8, self.form.number() * FORM + round);
         let distance = 1 << round;
@@ -270,12 +304,12 @@ impl Collectives {
         // the receiver lacks.
         let gathered = |there: usize| there.min(distance);
         let (from, coming) = match direction {
-            Direction::Round => (before, gathered(size - distance)),
+            Direction::Round | Direction::Out => (before, gathered(size - distance)),
             Direction::Up => (before, gathered((rank + 1).saturating_sub(distance))),
             Direction::Down => (after, gathered((size - rank).saturating_sub(distance))),
         };
         let (to, going) = match direction {
-            Direction::Round => (after, gathered(size - distance)),
+            Direction::Round | Direction::Out => (after, gathered(size - distance)),
             Direction::Up => (after, if rank + distance < size { gathered(rank + 1) } else { 0 }),
             Direction::Down => (before, if rank >= distance { gathered(size - rank) } else { 0 }),
         };
@@ -287,11 +321,47 @@ impl Collectives {
         }
     }
 
+    /// A short broadcast along a binomial tree: a node first receives, then sends.
+    fn pass_down(&mut self, root: usize, round: usize) {
+        let (rank, size, tag) = (self.world.rank(), self.world.size(), self.form.number() * FORM);
+        let place = (rank + size - root) % size;
+        // A node sends to those whose place differs from its own in one bit below its lowest.
+        let lowest = if place == 0 { size.next_power_of_two() } else { 1 << place.trailing_zeros() };
+        let node = |place: usize| (root + place) % size;
+        self.stage = if round < 2 { Stage::Frames(round) } else { Stage::Done };
+        if round == 0 && place > 0 {
+            self.requests.receive(Memory::Frames, 8 * FRAME..16 * FRAME, node(place - lowest), tag);
+        }
+        if round == 1 {
+            let from = if place == 0 { 0 } else { 8 * FRAME };
+            let to = from + 8 * (TURN + 1 + self.requests.length().div_ceil(8));
+            let steps = (0..lowest.ilog2()).rev().map(|bit| 1 << bit);
+            for step in steps.filter(|step| place + step < size) {
+                self.requests.send(Memory::Frames, from..to, node(place + step), tag);
+            }
+        }
+    }
+
+    /// Takes the values of a broadcast that went one way.
+    fn given(&mut self, root: usize) -> Result<(), Failure> {
+        let rank = self.world.rank();
+        let Buffers { frames, values, .. } = self.requests.buffers();
+        let (own, of_root) = frames.split_at(FRAME);
+        if rank == root {
+            return Ok(());
+        }
+        if !Header::words_agree(own, of_root) || own[TURN] != of_root[TURN] {
+            return Err(unlike((rank, own), (root, of_root)));
+        }
+        values.copy_from_slice(&cast_slice(&of_root[TURN + 1..])[..values.len()]);
+        Ok(())
+    }
+
     /// The offsets of nodes' frames.
     fn places(&self) -> Places {
         let (rank, size) = (self.world.rank(), self.world.size());
         let (known, up) = match self.form.direction {
-            Direction::Round => ((0, size), true),
+            Direction::Round | Direction::Out => ((0, size), true),
             Direction::Up => ((0, rank + 1), true),
             Direction::Down => ((rank, size), false),
         };
@@ -301,6 +371,9 @@ impl Collectives {
     /// Called when all frames have arrived: compares them, and combines their values or sends
     /// shares.
     fn framed(&mut self) -> Result<(), Failure> {
+        if let (Direction::Out, Operation::Broadcast(root)) = (self.form.direction, self.operation) {
+            return self.given(root);
+        }
         let (places, each) = (self.places(), self.form.each);
         let Places { rank, size, .. } = places;
         let Buffers { frames, values, .. } = self.requests.buffers();
@@ -561,6 +634,12 @@ fn reduce(kind: NumberType, op: Op, parts: &mut [u8], each: usize, length: usize
     first
 }
 
+/// The failure of a node whose call is not that of another one.
+fn unlike((rank, own): (usize, &[u64]), (node, of_it): (usize, &[u64])) -> Failure {
+    let (own, of_it) = (Header::from_words(own), Header::from_words(of_it));
+    Failure { rank, message: format!("{own}, but node {node} called {of_it}") }
+}
+
 /// The frames that a node has, in order: its own first, then those of the nodes before it if frames
 /// are sent up, otherwise of the nodes after it.
 #[derive(Clone, Copy)]
@@ -606,10 +685,7 @@ impl<'a> Frames<'a> {
         let agrees = |node: &usize| Header::words_agree(self.of(first), self.of(*node));
         match (first..end).find(|node| !agrees(node)) {
             None => Ok(()),
-            Some(rank) => {
-                let (other, one) = (Header::from_words(self.of(rank)), Header::from_words(self.of(first)));
-                Err(Failure { rank, message: format!("{other}, but node {first} called {one}") })
-            }
+            Some(rank) => Err(unlike((rank, self.of(rank)), (first, self.of(first)))),
         }
     }
 }

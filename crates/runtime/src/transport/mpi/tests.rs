@@ -14,7 +14,10 @@ use mpirun::{CASE, Job};
 use std::time::{Duration, Instant};
 
 /// Cases only for MPI.
-const OWN: [Case; 4] = [
+const OWN: [Case; 7] = [
+    good("short broadcasts from every root, among other collectives", 1, broadcasts),
+    bad("short broadcasts of unlike lengths", unlike_lengths, &["but node 0 called broadcast"]),
+    bad("a broadcast after one of two roots", two_roots, &["but node 0 called broadcast"]),
     good("started and whole collectives overlap", 1, overlap),
     good("a packet waits while very many are sent", 2, waits_long),
     good("requests wait for room for a reply", 2, wait_for_replies),
@@ -97,6 +100,47 @@ fn killed(node: &mut dyn Endpoint) {
         nix::sys::signal::kill(own, nix::sys::signal::Signal::SIGKILL).unwrap();
     }
     until(node, |_, _| false);
+}
+
+/// Broadcasts `value` as so many words, and returns what arrived.
+fn broadcast(node: &mut dyn Endpoint, root: usize, length: usize, value: u64) -> Vec<u64> {
+    let mut words = vec![value; length];
+    let call = Call::moving(Action::Broadcast, 8, root, length, Location::caller());
+    let values = bytemuck::cast_slice_mut(&mut words);
+    node.collective(call, Collective::InPlace(Operation::Broadcast(root), values));
+    words
+}
+
+/// Nodes run ahead of each other by different amounts.
+fn broadcasts(node: &mut dyn Endpoint) {
+    let (rank, size) = (node.rank(), node.size());
+    for number in 0..200_usize {
+        let (root, length) = (number * 7 % size, 1 + number % 25);
+        let value = (1000 * number + rank) as u64;
+        let expected = vec![(1000 * number + root) as u64; length];
+        assert_eq!(broadcast(node, root, length, value), expected, "{number}");
+        if number % 5 == rank % 5 {
+            std::thread::yield_now();
+        }
+        if number % 13 == 0 {
+            node.barrier(call(Action::Barrier));
+        }
+    }
+}
+
+fn unlike_lengths(node: &mut dyn Endpoint) {
+    let length = if node.rank() == 0 { 3 } else { 2 };
+    broadcast(node, 0, length, 0);
+    node.barrier(call(Action::Barrier));
+}
+
+/// What the wrong root sent is not taken for the next broadcast.
+fn two_roots(node: &mut dyn Endpoint) {
+    let root = node.rank().min(1);
+    broadcast(node, root, 1, 1);
+    let words = broadcast(node, 0, 1, 2);
+    assert_eq!(words, [2], "a wrong value");
+    node.barrier(call(Action::Barrier));
 }
 
 /// A collective is started, others run whole, then the first is finished.
