@@ -208,7 +208,8 @@ static inline double strata_helper_factor(int axes, const double *values, const 
 
 /// The set as a C99 header: for each model its time in seconds, as `static inline double
 /// PREFIX_name(unsigned nodes, double inputs…)`, half of its interval as `PREFIX_name_half_width`,
-/// and for each library `PREFIX_library_choose`.
+/// and for each library `PREFIX_library_choose`, which takes whole numbers as `size_t` and gives a
+/// candidate of an enumeration with named parameters.
 ///
 /// NaN where [`Resolved::seconds`](strata_model::Resolved::seconds) is `None`: test it with
 /// `isnan`. Links with the mathematics library (`-lm`), whose functions may differ from the
@@ -226,7 +227,8 @@ pub fn c(set: &ModelSet, prefix: &str) -> Result<String, SetError> {
         origin(set).iter().map(|line| format!("// {}\n", line.trim_end_matches('\\'))).collect();
     text += "//\n// Each function is the time of a model in seconds, NaN where the model holds no\n\
              // longer; `_half_width` is half of the 95 % interval of a new measurement. C99; link with -lm.\n\n";
-    text += &format!("#ifndef {guard}\n#define {guard}\n\n#include <math.h>\n\n{HELPERS}");
+    text +=
+        &format!("#ifndef {guard}\n#define {guard}\n\n#include <math.h>\n#include <stddef.h>\n\n{HELPERS}");
     let functions = plain.functions::<C>();
     if functions.contains("strata_helper_factor(") {
         text += FACTOR;
@@ -246,89 +248,138 @@ fn choice(library: &PlainLibrary) -> String {
     }
     let constant = |candidate: &PlainCandidate| format!("{PREFIX}{name}_is_{}", candidate.name);
     let constants: Vec<String> = candidates.iter().map(constant).collect();
-    let parameters: String = inputs.iter().map(|input| format!(", double {input}")).collect();
-    let size = library.parameters().max(1);
+    let parameters = library.parameters();
     let mut text = format!(
-        "\n// The candidates of library `{comment}`.\nenum {PREFIX}{name}_candidate {{ {} }};\n\n\
-         // The fastest candidate, its parameters in the order of the spec, its time and half of its\n// interval in seconds.\n\
-         typedef struct {{\n    int candidate; // negative where none predicts\n    long long parameters[{size}];\n    \
-         double seconds;\n    double half_width;\n    \
-         int covered; // zero outside what was measured: all is that of the nearest point that was\n}} {PREFIX}{name}_choice;\n\n",
+        "\n// The candidates of library `{comment}`.\nenum {PREFIX}{name}_candidate {{ {PREFIX}{name}_none = -1, {} }};\n\n",
         constants.join(", ")
     );
+    let (mut declared, mut none) = (String::new(), String::new());
+    if !parameters.is_empty() {
+        let fields: String = parameters.iter().map(|name| format!("    long long {name};\n")).collect();
+        text += "// The parameters of all candidates; 0 in those without it.\n";
+        text += &format!("struct {PREFIX}{name}_parameters {{\n{fields}}};\n\n");
+        declared = format!("    struct {PREFIX}{name}_parameters parameters;\n");
+        none = format!("{{ {} }}, ", vec!["0"; parameters.len()].join(", "));
+    }
+    text += &format!(
+        "// The fastest candidate, its time and half of its interval in seconds.\ntypedef struct {{\n    \
+         enum {PREFIX}{name}_candidate candidate; // `none` where none predicts\n{declared}    double seconds;\n    \
+         double half_width;\n    \
+         int covered; // zero outside what was measured: all is that of the nearest point that was\n}} {PREFIX}{name}_choice;\n\n"
+    );
+    // What was measured on one node is asked for without their number.
+    let alone = library.nodes == (1, 1);
+    let typed = inputs.iter().zip(types(library)).map(|(input, kind)| format!("{kind} {input}"));
+    let arguments: Vec<String> =
+        (!alone).then(|| "unsigned nodes".to_owned()).into_iter().chain(typed).collect();
+    let arguments = if arguments.is_empty() { "void".to_owned() } else { arguments.join(", ") };
     text += &format!("// Tries {} combinations of candidates and parameters.\n", library.combinations());
     text += &format!(
-        "static inline {PREFIX}{name}_choice {PREFIX}{name}_choose(unsigned nodes{parameters}) {{\n    \
-         {PREFIX}{name}_choice choice = {{ -1, {{ 0 }}, NAN, NAN, 1 }};\n    double least = INFINITY;\n"
+        "static inline {PREFIX}{name}_choice {PREFIX}{name}_choose({arguments}) {{\n    \
+         {PREFIX}{name}_choice choice = {{ {PREFIX}{name}_none, {none}NAN, NAN, 1 }};\n    double least = INFINITY;\n"
     );
-    let bound = |name: &str, least: Option<String>, greatest: Option<String>| {
-        let outside = |sign: &str, bound: Option<String>, or: &str| {
-            let Some(bound) = bound else { return String::new() };
-            let moved = format!("        {name} = {bound};\n        choice.covered = 0;\n");
-            let or = if or.is_empty() { String::new() } else { format!("{name} != {name} || ") };
-            format!("    if ({or}{name} {sign} {bound}) {{\n{moved}    }}\n")
-        };
-        let nan = if name == "nodes" { "" } else { "or" };
-        outside("<", least.filter(|least| least != "0"), nan) + &outside(">", greatest, "")
+    if alone {
+        text += "    const unsigned nodes = 1;\n";
+    } else {
+        text += &bounded("nodes", "unsigned", (library.nodes.0 as f64, library.nodes.1 as f64));
+    }
+    for ((input, kind), range) in inputs.iter().zip(types(library)).zip(&library.ranges) {
+        text += &bounded(input, kind, *range);
+    }
+    let numbers: Vec<String> = inputs.iter().map(|input| format!("(double){input}")).collect();
+    let time = |candidate: &PlainCandidate, suffix: &str, spell: &dyn Fn(usize, &str) -> String| {
+        let arguments = candidate.arguments(&numbers, spell);
+        format!("{PREFIX}{}", call(&format!("{}{suffix}", candidate.model.name), &arguments))
     };
-    text.extend(library.nearest(&bound).into_iter().map(|(_, moved)| moved));
-    for candidate in candidates {
-        let mut indent = String::from("    ");
-        let mut ends = Vec::new();
-        for (variable, range) in &candidate.parameters {
-            let Loop { first, last, step: (operator, by) } = Loop::new(range);
-            text += &format!(
-                "{indent}for (long long {variable} = {first}; {variable} <= {last}; {variable} {operator}= {by}) {{\n"
-            );
-            ends.push(format!("{indent}}}\n"));
-            indent += "    ";
-        }
-        let arguments = candidate.arguments(inputs, &|_, variable| format!("(double){variable}"));
-        let time = format!("{PREFIX}{}", call(&candidate.model.name, &arguments));
-        text += &format!("{indent}{{\n{indent}    const double seconds = {time};\n");
-        text += &format!("{indent}    if (seconds * {:?} < least) {{\n", candidate.ratio);
-        text += &format!("{indent}        least = seconds * {:?};\n", candidate.ratio);
-        text += &format!("{indent}        choice.candidate = {};\n", constant(candidate));
-        text += &format!("{indent}        choice.seconds = seconds;\n");
-        for (k, (variable, _)) in candidate.parameters.iter().enumerate() {
-            text += &format!("{indent}        choice.parameters[{k}] = {variable};\n");
-        }
-        text += &format!("{indent}    }}\n{indent}}}\n");
-        text.extend(ends.iter().rev().map(String::as_str));
-    }
-    for candidate in candidates {
-        let Some((parameters, gain)) = &candidate.incumbent else { continue };
-        let arguments = candidate.arguments(inputs, &|k, _| format!("(double){}", parameters[k]));
-        let time = format!("{PREFIX}{}", call(&candidate.model.name, &arguments));
-        let ratio = candidate.ratio;
-        text += "    // It stays unless another promises this gain.\n";
-        text += &format!("    {{\n        const double seconds = {time};\n");
-        text += &format!("        if (least > {:?} * (seconds * {ratio:?})) {{\n", 1.0 - gain);
-        text += &format!("            choice.candidate = {};\n", constant(candidate));
-        text += "            choice.seconds = seconds;\n";
-        for (k, value) in parameters.iter().enumerate() {
-            text += &format!("            choice.parameters[{k}] = {value};\n");
-        }
-        text += "        }\n    }\n";
-    }
-    for candidate in candidates {
-        let arguments = candidate.arguments(inputs, &|k, _| format!("(double)choice.parameters[{k}]"));
-        let half = call(&format!("{}_half_width", candidate.model.name), &arguments);
+    // Takes a candidate with its parameters if that is better.
+    let take = |candidate: &PlainCandidate, seconds: &str, better: &str, values: &[String]| {
+        let mut text = format!("{{\n    const double seconds = {seconds};\n    if ({better}) {{\n");
+        text += &format!("        least = seconds * {:?};\n", candidate.ratio);
         text += &format!(
-            "    if (choice.candidate == {}) {{\n        choice.half_width = {PREFIX}{half};\n    }}\n",
+            "        choice.candidate = {};\n        choice.seconds = seconds;\n",
             constant(candidate)
         );
+        for parameter in &parameters {
+            let own = candidate.parameters.iter().zip(values).find(|((name, _), _)| name == parameter);
+            let value = own.map_or("0", |(_, value)| value);
+            text += &format!("        choice.parameters.{parameter} = {value};\n");
+        }
+        text + "    }\n}\n"
+    };
+    for candidate in candidates {
+        let names: Vec<String> = candidate.parameters.iter().map(|(name, _)| name.clone()).collect();
+        let seconds = time(candidate, "", &|_, variable| format!("(double){variable}"));
+        let better = format!("seconds * {:?} < least", candidate.ratio);
+        let mut tried = take(candidate, &seconds, &better, &names);
+        for (variable, range) in candidate.parameters.iter().rev() {
+            let Loop { first, last, step: (operator, by) } = Loop::new(range);
+            let head = format!(
+                "for (long long {variable} = {first}; {variable} <= {last}; {variable} {operator}= {by})"
+            );
+            tried = format!("{head} {{\n{}}}\n", indented(&tried));
+        }
+        text += &indented(&tried);
     }
-    text += "    return choice;\n}\n\n";
+    for candidate in candidates {
+        let Some((values, gain)) = &candidate.incumbent else { continue };
+        let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+        let seconds = time(candidate, "", &|k, _| format!("(double){}", values[k]));
+        let better = format!("least > {:?} * (seconds * {:?})", 1.0 - gain, candidate.ratio);
+        text += "    // It stays unless another promises this gain.\n";
+        text += &indented(&take(candidate, &seconds, &better, &values));
+    }
+    for candidate in candidates {
+        let half = time(candidate, "_half_width", &|_, name| format!("(double)choice.parameters.{name}"));
+        let is = constant(candidate);
+        text +=
+            &format!("    if (choice.candidate == {is}) {{\n        choice.half_width = {half};\n    }}\n");
+    }
+    text += "    return choice;\n}\n\n// The name of a candidate; null for none.\n";
     text += &format!(
-        "// The name of a candidate; null for none.\nstatic inline const char *{PREFIX}{name}_name(int candidate) {{\n"
+        "static inline const char *{PREFIX}{name}_name(enum {PREFIX}{name}_candidate candidate) {{\n    switch (candidate) {{\n"
     );
     for candidate in candidates {
-        text += &format!(
-            "    if (candidate == {}) {{\n        return \"{}\";\n    }}\n",
-            constant(candidate),
-            candidate.called
-        );
+        text += &format!("    case {}: return \"{}\";\n", constant(candidate), candidate.called);
     }
-    text + "    return 0;\n}\n"
+    text + "    default: return 0;\n    }\n}\n"
+}
+
+/// The type of each input of a choice.
+fn types(library: &PlainLibrary) -> impl Iterator<Item = &'static str> {
+    let kind = |(whole, (least, _)): (&bool, &(f64, f64))| match (whole, *least < 0.0) {
+        (false, _) => "double",
+        (true, true) => "long long",
+        (true, false) => "size_t",
+    };
+    library.whole.iter().zip(&library.ranges).map(kind)
+}
+
+/// Moves a variable to the nearest value that was measured.
+fn bounded(name: &str, kind: &str, (least, greatest): (f64, f64)) -> String {
+    let outside = |condition: &str, bound: String| {
+        format!("    if ({condition}) {{\n        {name} = {bound};\n        choice.covered = 0;\n    }}\n")
+    };
+    let number = |value: f64| if kind == "double" { format!("{value:?}") } else { format!("{value:.0}") };
+    let mut text = String::new();
+    if kind == "double" && least.is_finite() {
+        // Also what is not a number.
+        text += &outside(&format!("!({name} >= {least:?})"), number(least));
+    } else if least.is_finite() && least != 0.0 {
+        text += &outside(&format!("{name} < {}", number(least.ceil())), number(least.ceil()));
+    }
+    // Greater bounds are no numbers of the type.
+    let most = match kind {
+        "double" => f64::MAX,
+        "unsigned" => u32::MAX.into(),
+        _ => 9e15,
+    };
+    if greatest <= most {
+        let greatest = number(if kind == "double" { greatest } else { greatest.floor() });
+        text += &outside(&format!("{name} > {greatest}"), greatest);
+    }
+    text
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}\n")).collect()
 }

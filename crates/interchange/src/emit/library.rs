@@ -21,10 +21,12 @@ pub(super) struct PlainLibrary {
     pub(super) name: String,
     /// The arguments of the function that chooses, after `nodes`.
     pub(super) inputs: Vec<String>,
+    /// Whether each takes whole numbers only.
+    pub(super) whole: Vec<bool>,
     /// The least and the greatest measured number of nodes.
-    nodes: (usize, usize),
+    pub(super) nodes: (usize, usize),
     /// The least and the greatest measured value of each input; infinite where unlimited.
-    ranges: Vec<(f64, f64)>,
+    pub(super) ranges: Vec<(f64, f64)>,
     pub(super) candidates: Vec<PlainCandidate>,
 }
 
@@ -70,9 +72,16 @@ impl PlainLibrary {
         self.candidates.iter().map(of_one).fold(0, u64::saturating_add)
     }
 
-    /// The greatest number of parameters of a candidate.
-    pub(super) fn parameters(&self) -> usize {
-        self.candidates.iter().map(|candidate| candidate.parameters.len()).max().unwrap_or(0)
+    /// The variables of all parameters; candidates share those of one name.
+    pub(super) fn parameters(&self) -> Vec<&str> {
+        let all = self.candidates.iter().flat_map(|candidate| &candidate.parameters);
+        let mut names: Vec<&str> = Vec::new();
+        for (name, _) in all {
+            if !names.contains(&&**name) {
+                names.push(name);
+            }
+        }
+        names
     }
 
     /// Why no choosing function can be emitted, if so.
@@ -145,8 +154,8 @@ pub(super) fn libraries(set: &ModelSet, resolved: &Resolved, scope: &mut Scope) 
         let models = resolved.library(&library.name)?;
         let name = scope.claim(&snake(&library.name), &["_choice", "_candidate", "_choose", "_name"]);
         let mut locals = scope.clone();
-        for taken in ["best", "least", "choice", "half_width", "candidate", "parameters", "covered", "asked"]
-        {
+        let own = ["best", "least", "choice", "half_width", "candidate", "parameters", "covered", "asked"];
+        for taken in own {
             locals.claim(taken, &[""]);
         }
         let inputs = library.inputs.iter().map(|input| locals.claim(&snake(input), &[""])).collect();
@@ -179,7 +188,8 @@ pub(super) fn libraries(set: &ModelSet, resolved: &Resolved, scope: &mut Scope) 
             library.candidates.iter().enumerate().filter_map(&mut candidate).collect();
         let Domain { nodes, inputs: ranges } = models.info().domain;
         let (called, ranges) = (one_line(&library.name), ranges.to_vec());
-        Some(PlainLibrary { called, name, inputs, nodes, ranges, candidates })
+        let whole = library.inputs.iter().map(|input| models.takes_whole(set, input)).collect();
+        Some(PlainLibrary { called, name, inputs, whole, nodes, ranges, candidates })
     };
     set.libraries.iter().filter(|library| !library.candidates.is_empty()).filter_map(one).collect()
 }

@@ -445,7 +445,7 @@ fn c_compiles_without_a_warning_and_agrees() {
     let show = "static void show(strata_pick_one_choice c) {
     const char *name = strata_pick_one_name(c.candidate);
     if (!name) { printf(\"none\\n\"); return; }
-    if (c.candidate == strata_pick_one_is_any_nodes && (c.parameters[0] < 1 || name[0] != 'a')) { printf(\"wrong\\n\"); }
+    if (c.candidate == strata_pick_one_is_any_nodes && (c.parameters.w < 1 || name[0] != 'a')) { printf(\"wrong\\n\"); }
     printf(\"%.17g %.17g %d\\n\", c.seconds, c.half_width, c.covered);
 }
 ";

@@ -68,9 +68,15 @@ pub(super) struct New {
     #[arg(long, value_name = "URL")]
     git: Option<String>,
     /// The implementations are functions in C, compiled by `build.rs`.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "fortran")]
     c: bool,
+    /// The implementations are functions in Fortran, compiled by `build.rs` with gfortran.
+    #[arg(long)]
+    fortran: bool,
 }
+
+const BUILD_C: &str = include_str!("new/build.rs.txt");
+const BUILD_FORTRAN: &str = include_str!("new/fortran.rs.txt");
 
 /// What `calibrate` takes.
 #[derive(Debug, Args)]
@@ -206,24 +212,38 @@ fn make(new: &New) -> Result<(), Failure> {
     let text = fs::read_to_string(&manifest).map_err(|error| Failure::file(&manifest, error))?;
     let dependency = format!("[dependencies]\nstrata-select = {{ {source} }}\n");
     let bench = "\n[[bench]]\nname = \"calibrate\"\nharness = false\n";
-    let compiler = if new.c { "\n[build-dependencies]\ncc = \"1\"\n" } else { "" };
-    let library = fill(include_str!("new/lib.rs.txt"));
-    let of_c = [
-        ("build.rs", include_str!("new/build.rs.txt").to_owned()),
-        ("c/ways.c", include_str!("new/ways.c.txt").to_owned()),
-    ];
-    let of_c = if new.c { &of_c[..] } else { &[] };
+    // The language, and the files in it with what compiles them.
+    let (language, source, others): (_, _, &[(&str, &str)]) = match (new.c, new.fortran) {
+        (true, _) => {
+            ("C", "c/ways.c", &[("build.rs", BUILD_C), ("c/ways.c", include_str!("new/ways.c.txt"))])
+        }
+        (_, true) => (
+            "Fortran",
+            "fortran/ways.f90",
+            &[("build.rs", BUILD_FORTRAN), ("fortran/ways.f90", include_str!("new/ways.f90.txt"))],
+        ),
+        _ => ("", "", &[]),
+    };
+    let compiler = if others.is_empty() { "" } else { "\n[build-dependencies]\ncc = \"1\"\n" };
+    let mut library = fill(include_str!("new/lib.rs.txt"));
+    if !others.is_empty() {
+        // Declarations take the place of what is before the numbers to try it on.
+        let rest = library.find("/// `n` numbers").map_or("", |at| &library[at..]);
+        let declared = fill(include_str!("new/extern.rs.txt"));
+        library = declared.replace("{language}", language).replace("{source}", source) + rest;
+    }
+    let others = others.iter().map(|(path, text)| (*path, (*text).to_owned()));
     for (path, text) in [
         ("Cargo.toml", text.replacen("[dependencies]\n", &dependency, 1) + compiler + bench),
-        ("src/lib.rs", if new.c { fill(&in_c(&library)) } else { library }),
+        ("src/lib.rs", library),
         ("distinct.spec", fill(include_str!("new/distinct.spec.txt"))),
         ("benches/calibrate.rs", fill(include_str!("new/calibrate.rs.txt"))),
         ("tests/choices.rs", fill(include_str!("new/choices.rs.txt"))),
         // Cargo writes one only where it also makes a repository.
         (".gitignore", "/target\n".into()),
     ]
-    .iter()
-    .chain(of_c)
+    .into_iter()
+    .chain(others)
     {
         let path = new.path.join(path);
         if let Some(folder) = path.parent() {
@@ -238,13 +258,6 @@ fn make(new: &New) -> Result<(), Failure> {
         new.path.display()
     );
     Ok(())
-}
-
-/// The library with its ways as functions in C: the declarations take the place of what is before
-/// the numbers to try it on.
-fn in_c(library: &str) -> String {
-    let rest = library.find("/// `n` numbers").map_or("", |at| &library[at..]);
-    include_str!("new/extern.rs.txt").to_owned() + rest
 }
 
 /// The dependency of the new package on Strata: the one requested, else the sources in
@@ -352,6 +365,7 @@ mod tests {
             strata: strata.map(Into::into),
             git: None,
             c: false,
+            fortran: false,
         };
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         assert!(source(&new(None), here).is_ok_and(|source| source.starts_with("path = ")));

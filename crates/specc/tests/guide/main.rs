@@ -148,6 +148,18 @@ fn a_first_library_is_made_with_strata_from_git() {
 }
 
 #[test]
+fn a_package_in_fortran_says_what_is_missing_and_is_built_where_it_is_not() {
+    let mut player = Player::new();
+    let make = "$ cargo strata new --fortran counting\n…\n$ cd counting\n$ FC=none cargo test\n";
+    player.play("none", &format!("```console\n{make}…cannot start none (…): install gfortran (…\n```\n"));
+    if Command::new("gfortran").arg("--version").output().is_err() {
+        println!("skipped: gfortran is not there");
+        return;
+    }
+    player.play("none", "```console\n$ cargo test\n…all_ways_count_the_same … ok\n…\n```\n");
+}
+
+#[test]
 fn the_other_pages_print_what_they_show() {
     for (name, text) in pages() {
         if name != "first-library.md" {
