@@ -5,6 +5,7 @@ use strata_model::expr::Row;
 use strata_model::set::{Correction, SetError};
 
 use super::interval::call;
+use super::kinds::Enums;
 use super::library::{Loop, PlainCandidate, PlainLibrary};
 use super::plain::{Language, Returns, origin, resolve};
 
@@ -233,14 +234,16 @@ pub fn c(set: &ModelSet, prefix: &str) -> Result<String, SetError> {
     if functions.contains("strata_helper_factor(") {
         text += FACTOR;
     }
+    let enums = Enums::new(&set.kinds);
+    text += &enums.c(prefix);
     text += &functions;
-    text.extend(plain.libraries.iter().map(choice));
+    text.extend(plain.libraries.iter().map(|library| choice(library, &enums, prefix)));
     text += &format!("\n#endif // {guard}\n");
     Ok(text.replace(PREFIX, &format!("{prefix}_")))
 }
 
 /// The types and functions of a choice.
-fn choice(library: &PlainLibrary) -> String {
+fn choice(library: &PlainLibrary, enums: &Enums, prefix: &str) -> String {
     let PlainLibrary { called, name, inputs, candidates, .. } = library;
     let comment = called.trim_end_matches('\\');
     if let Some(why) = library.refused() {
@@ -269,7 +272,8 @@ fn choice(library: &PlainLibrary) -> String {
     );
     // What was measured on one node is asked for without their number.
     let alone = library.nodes == (1, 1);
-    let typed = inputs.iter().zip(types(library)).map(|(input, kind)| format!("{kind} {input}"));
+    let types = types(library, enums, prefix);
+    let typed = inputs.iter().zip(&types).map(|(input, kind)| format!("{kind} {input}"));
     let arguments: Vec<String> =
         (!alone).then(|| "unsigned nodes".to_owned()).into_iter().chain(typed).collect();
     let arguments = if arguments.is_empty() { "void".to_owned() } else { arguments.join(", ") };
@@ -283,7 +287,12 @@ fn choice(library: &PlainLibrary) -> String {
     } else {
         text += &bounded("nodes", "unsigned", (library.nodes.0 as f64, library.nodes.1 as f64));
     }
-    for ((input, kind), range) in inputs.iter().zip(types(library)).zip(&library.ranges) {
+    for (((input, of), kind), range) in inputs.iter().zip(&library.of).zip(&types).zip(&library.ranges) {
+        if let count @ 1.. = enums.count(of) {
+            text += &format!(
+                "    if ((unsigned){input} >= {count}) {{\n        return choice; // no such name\n    }}\n"
+            );
+        }
         text += &bounded(input, kind, *range);
     }
     let numbers: Vec<String> = inputs.iter().map(|input| format!("(double){input}")).collect();
@@ -345,18 +354,22 @@ fn choice(library: &PlainLibrary) -> String {
 }
 
 /// The type of each input of a choice.
-fn types(library: &PlainLibrary) -> impl Iterator<Item = &'static str> {
-    let kind = |(whole, (least, _)): (&bool, &(f64, f64))| match (whole, *least < 0.0) {
-        (false, _) => "double",
-        (true, true) => "long long",
-        (true, false) => "size_t",
+fn types(library: &PlainLibrary, enums: &Enums, prefix: &str) -> Vec<String> {
+    let one = |((input, whole), (least, _)): ((&String, &bool), &(f64, f64))| {
+        let number = match (whole, *least < 0.0) {
+            (false, _) => "double",
+            (true, true) => "long long",
+            (true, false) => "size_t",
+        };
+        enums.c_type(input, prefix).unwrap_or_else(|| number.to_owned())
     };
-    library.whole.iter().zip(&library.ranges).map(kind)
+    library.of.iter().zip(&library.whole).zip(&library.ranges).map(one).collect()
 }
 
 /// Moves a variable to the nearest value that was measured.
 fn bounded(name: &str, kind: &str, (least, greatest): (f64, f64)) -> String {
     let outside = |condition: &str, bound: String| {
+        let bound = if kind.starts_with("enum") { format!("({kind}){bound}") } else { bound };
         format!("    if ({condition}) {{\n        {name} = {bound};\n        choice.covered = 0;\n    }}\n")
     };
     let number = |value: f64| if kind == "double" { format!("{value:?}") } else { format!("{value:.0}") };

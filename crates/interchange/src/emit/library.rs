@@ -21,6 +21,8 @@ pub(super) struct PlainLibrary {
     pub(super) name: String,
     /// The arguments of the function that chooses, after `nodes`.
     pub(super) inputs: Vec<String>,
+    /// Their names in the set.
+    pub(super) of: Vec<String>,
     /// Whether each takes whole numbers only.
     pub(super) whole: Vec<bool>,
     /// The least and the greatest measured number of nodes.
@@ -189,7 +191,8 @@ pub(super) fn libraries(set: &ModelSet, resolved: &Resolved, scope: &mut Scope) 
         let Domain { nodes, inputs: ranges } = models.info().domain;
         let (called, ranges) = (one_line(&library.name), ranges.to_vec());
         let whole = library.inputs.iter().map(|input| models.takes_whole(set, input)).collect();
-        Some(PlainLibrary { called, name, inputs, whole, nodes, ranges, candidates })
+        let of = library.inputs.clone();
+        Some(PlainLibrary { called, name, inputs, of, whole, nodes, ranges, candidates })
     };
     set.libraries.iter().filter(|library| !library.candidates.is_empty()).filter_map(one).collect()
 }

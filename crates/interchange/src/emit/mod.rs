@@ -11,6 +11,7 @@
 
 mod c;
 mod interval;
+mod kinds;
 mod latex;
 mod library;
 mod plain;

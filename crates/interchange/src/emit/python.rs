@@ -5,6 +5,7 @@ use strata_model::expr::{Function, Row};
 use strata_model::set::{Correction, SetError};
 
 use super::interval::call;
+use super::kinds::Enums;
 use super::library::{Loop, PlainLibrary};
 use super::plain::{Language, Returns, origin, resolve, used};
 
@@ -184,10 +185,13 @@ def _factor(values, knots, factors):
 pub fn python(set: &ModelSet) -> Result<String, SetError> {
     let plain = resolve(set, Python::RESERVED)?;
     let mut body = plain.functions::<Python>();
-    body.extend(plain.libraries.iter().map(choice));
+    let enums = Enums::new(&set.kinds);
+    body.extend(plain.libraries.iter().map(|library| choice(library, &enums)));
     let mut text: String = origin(set).iter().map(|line| format!("# {line}\n")).collect();
     text += "\"\"\"The time of each model in seconds; None where the model holds no longer.\n\n\
-             Functions whose names end in _half_width give half of the 95 % interval of a new measurement.\n\"\"\"\n\nimport math\n\n\n";
+             Functions whose names end in _half_width give half of the 95 % interval of a new measurement.\n\"\"\"\n\n";
+    text += if set.kinds.is_empty() { "import math\n\n\n" } else { "import enum\nimport math\n\n\n" };
+    text += &enums.python();
     text += &used(&HELPERS, &body);
     let rows = Function::ALL.map(Function::row);
     text += &used(&rows.map(|row| (row.python.trim_end_matches("(@)"), row.python_helper)), &body);
@@ -196,7 +200,7 @@ pub fn python(set: &ModelSet) -> Result<String, SetError> {
 }
 
 /// The function that chooses.
-fn choice(library: &PlainLibrary) -> String {
+fn choice(library: &PlainLibrary, enums: &Enums) -> String {
     let PlainLibrary { called, name, inputs, candidates, .. } = library;
     if let Some(why) = library.refused() {
         return format!("\n\n# {why}\n");
@@ -211,11 +215,14 @@ fn choice(library: &PlainLibrary) -> String {
         }
     };
     let (names, moved): (Vec<_>, Vec<_>) = library.nearest(&bound).into_iter().unzip();
-    let nearest = format!(
-        "    asked = ({0},)\n    {0}, = {1},\n    covered = asked == ({0},)\n",
-        names.join(", "),
-        moved.join(", ")
-    );
+    let named = inputs.iter().zip(&library.of);
+    let named = named.filter_map(|(name, of)| Some(format!("    {name} = {}({name})\n", enums.class(of)?)));
+    let nearest = named.collect::<String>()
+        + &format!(
+            "    asked = ({0},)\n    {0}, = {1},\n    covered = asked == ({0},)\n",
+            names.join(", "),
+            moved.join(", ")
+        );
     let mut text = format!(
         "\n\ndef {name}_choose(nodes{list}):\n    \"\"\"The fastest candidate of library `{}`; None where none predicts.\n\n    \
          A tuple: its name, its parameters, its time and half of its interval in seconds, and whether this\n    \

@@ -1,15 +1,19 @@
 //! Models emitted for other languages: each is compiled or run, and returns the interpreter's
 //! results.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::process::Command;
 
 use strata_interchange::emit;
+use strata_interchange::emit::thresholds::{
+    Branch, LibraryThresholds, Rule, Split, Table, ThresholdInput, ThresholdWay, Thresholds,
+};
 use strata_model::set::{
     Axis, Correction, Incumbent, Input, Kind, Library, LibraryCandidate, LibraryModels, Mode, Model, Nodes,
     ParameterRange, Term, Verdict,
 };
-use strata_model::{ModelSet, Prediction};
+use strata_model::{ModelSet, Platform, Prediction};
 use strata_select::{Source as _, table::Step};
 
 fn term(term: &str, coefficient: f64) -> Term {
@@ -540,5 +544,107 @@ fn a_set_that_makes_no_sense_is_an_error() {
     for emitter in [&c as &dyn Fn(&ModelSet) -> _, &emit::python, &emit::latex] {
         assert!(emitter(&bad).unwrap_err().to_string().contains("Loop"));
         assert!(emitter(&ModelSet::default()).unwrap().contains("@generated"));
+    }
+}
+
+/// Two ways to sort, of which the data's order decides, measured on one node; and a table that says
+/// the same.
+fn ordered() -> (ModelSet, Thresholds) {
+    let inputs = || {
+        let input = |name: &str, min, max| Input { integer: true, ..input(name, min, max) };
+        vec![input("n", 1.0, 1e6), input("order", 0.0, 1.0)]
+    };
+    let kinds = BTreeMap::from([("order".to_owned(), vec!["random".to_owned(), "in-order".to_owned()])]);
+    let set = ModelSet {
+        kinds: kinds.clone(),
+        models: vec![
+            model("Quick", 1, inputs(), vec![term("n", 2e-9)]),
+            model("Merge", 1, inputs(), vec![term("n", 3e-9), term("n*order", -2e-9)]),
+        ],
+        libraries: vec![Library {
+            name: "sort".into(),
+            inputs: vec!["n".into(), "order".into()],
+            candidates: [("quick", "Quick"), ("merge", "Merge")]
+                .map(|(name, model)| candidate(name, model, &["n", "order"], &[], &[]))
+                .to_vec(),
+            incumbent: None,
+            regret: None,
+        }],
+        ..ModelSet::default()
+    };
+    let input = |name: &str, high| ThresholdInput { name: name.into(), whole: true, low: 0.0, high };
+    let split = Split { input: 1, below: 1.0, then: [Branch::Way(0), Branch::Way(1)] };
+    let way = |name: &str| ThresholdWay { candidate: name.into(), parameters: Vec::new() };
+    let one = LibraryThresholds {
+        library: "sort".into(),
+        nodes: 1,
+        inputs: vec![input("n", 1e6), input("order", 1.0)],
+        held: Vec::new(),
+        failed: Vec::new(),
+        beside: Vec::new(),
+        ways: vec![way("quick"), way("merge")],
+        rule: Rule::Table(Table { splits: vec![split], ..Table::default() }),
+    };
+    (set, Thresholds { kinds, libraries: vec![one], ..Thresholds::default() })
+}
+
+#[test]
+fn names_of_kinds_are_constants_and_others_are_refused() {
+    let (folder, (set, thresholds)) = (tempfile::tempdir().unwrap(), ordered());
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("models.h", &emit::c(&set, "strata").unwrap());
+    write("thresholds.h", &emit::thresholds::c(&thresholds, "strata"));
+    let program = |name: &str| {
+        format!(
+            "#include \"models.h\"\n#include \"thresholds.h\"\nint main(void) {{\n    size_t n = 100;\n    \
+             strata_sort_choice choice = strata_sort_choose(n, {name});\n    \
+             if (choice.candidate != strata_sort_is_merge || !choice.covered) return 1;\n    \
+             if (strata_sort_way_at(n, {name}) != strata_sort_way_merge) return 2;\n    \
+             if (strata_sort_choose(n, strata_order_random).candidate != strata_sort_is_quick) return 3;\n    \
+             return strata_sort_choose(n, (enum strata_order)7).candidate != strata_sort_none;\n}}\n"
+        )
+    };
+    write("main.c", &program("strata_order_in_order"));
+    write("wrong.c", &program("strata_order_inorder"));
+    for (compiler, language) in [("cc", ["-xc", "-std=c99"]), ("c++", ["-xc++", "-std=c++17"])] {
+        let command = |file: &str| {
+            let mut command = Command::new(compiler);
+            command.current_dir(folder.path()).args(language);
+            command.args(["-Wall", "-Wextra", "-pedantic", "-Werror", file, "-o", "main", "-lm"]);
+            command
+        };
+        if run(&mut command("main.c")).is_some() {
+            run(&mut Command::new(folder.path().join("main"))).unwrap();
+            assert!(!command("wrong.c").output().unwrap().status.success(), "{compiler}");
+        }
+    }
+    write("models.py", &emit::python(&set).unwrap());
+    let python = "import models\n\
+                  assert models.sort_choose(1, 100, models.Order.IN_ORDER)[0] == 'merge'\n\
+                  assert models.sort_choose(1, 100, models.Order.RANDOM)[0] == 'quick'\n\
+                  try:\n    models.sort_choose(1, 100, 7)\nexcept ValueError:\n    pass\nelse:\n    assert False\n";
+    write("main.py", python);
+    run(Command::new("python3").current_dir(folder.path()).arg("main.py"));
+    // One machine; two, of which a program names one.
+    let of = |cpu: &str| {
+        let platform = Platform { cpu: cpu.into(), cores: 2, ..Platform::default() };
+        Thresholds { platform: Some(platform), ..thresholds.clone() }
+    };
+    for (sets, machine) in [(vec![thresholds.clone()], ""), (vec![of("one"), of("other")], "1, ")] {
+        write("table.rs", &emit::thresholds::rust(&sets));
+        let program = |name: &str| {
+            format!(
+                "mod table;\nuse table::sort::{{Order, WAYS, choose}};\nfn main() {{\n    \
+                 assert_eq!(WAYS[choose({machine}100, Order::{name})].0, \"merge\");\n}}\n"
+            )
+        };
+        let compile = |name: &str| {
+            write("main.rs", &program(name));
+            Command::new("rustc").current_dir(folder.path()).args(["--edition=2024", "main.rs"]).output()
+        };
+        assert!(!compile("Inorder").unwrap().status.success());
+        let compiled = compile("InOrder").unwrap();
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        run(&mut Command::new(folder.path().join("main"))).unwrap();
     }
 }

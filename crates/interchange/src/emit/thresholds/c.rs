@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use strata_model::codegen::{Scope, one_line, snake};
 
 use super::super::c::{KEYWORDS, RESERVED};
+use super::super::kinds::Enums;
 use super::{Branch, Grid, LibraryThresholds, Rule, Table, Thresholds, origin, with_json};
 
 /// Thresholds as a C99 header: for each library an enumeration of the ways, a macro for each place
@@ -21,16 +22,18 @@ pub fn c(set: &Thresholds, prefix: &str) -> String {
     let comment = |line: &String| format!("// {}\n", line.trim_end_matches('\\'));
     let mut text: String = origin(sets).iter().map(comment).collect();
     let _ = write!(text, "\n#ifndef {guard}\n#define {guard}\n");
+    let enums = Enums::new(&set.kinds);
+    text += &enums.c(prefix);
     let mut scope = Scope::default();
     for library in &set.libraries {
         let name = scope.claim(&snake(&library.library), &[""]);
-        text += &of_library(library, &format!("{prefix}_{name}"));
+        text += &of_library(library, &format!("{prefix}_{name}"), &|input| enums.c_type(input, prefix));
     }
     let _ = write!(text, "\n#endif // {guard}\n");
     with_json(&text, sets)
 }
 
-fn of_library(one: &LibraryThresholds, prefix: &str) -> String {
+fn of_library(one: &LibraryThresholds, prefix: &str, named: &dyn Fn(&str) -> Option<String>) -> String {
     let mut scope = Scope::with(&["at"]);
     let way = |way: &super::ThresholdWay| snake(&way.to_string().replace([':', '-'], "_"));
     let ways: Vec<String> = one
@@ -68,7 +71,15 @@ fn of_library(one: &LibraryThresholds, prefix: &str) -> String {
     let mut locals = Scope::with(&[&RESERVED[..KEYWORDS], &LOCALS].concat());
     let arguments: Vec<String> =
         one.inputs.iter().map(|input| locals.claim(&snake(&input.name), &[""])).collect();
-    let declared: Vec<String> = arguments.iter().map(|name| format!("{kind} {name}")).collect();
+    let types: Vec<Option<String>> = one.inputs.iter().map(|input| named(&input.name)).collect();
+    let declared = arguments.iter().zip(&types);
+    let declared: Vec<String> =
+        declared.map(|(name, own)| format!("{} {name}", own.as_deref().unwrap_or(kind))).collect();
+    let numbers = |(name, own): (String, &Option<String>)| match own {
+        Some(_) => format!("({kind}){name}"),
+        None => name,
+    };
+    let arguments: Vec<String> = arguments.into_iter().zip(&types).map(numbers).collect();
     let declared = if declared.is_empty() { "void".to_owned() } else { declared.join(", ") };
     let ranges = one_line(&one.ranges());
     let head = format!(

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use strata_model::codegen::{Scope, one_line, snake};
 use strata_model::{Platform, grouped};
 
+use super::super::kinds::Enums;
 use super::{
     Branch, Grid, LibraryThresholds, Rule, Table, ThresholdInput, ThresholdWay, Thresholds, origin, with_json,
 };
@@ -31,7 +32,9 @@ pub fn rust(sets: &[Thresholds]) -> String {
             let found = set.libraries.iter().find(|one| one.library == library.library);
             all.extend(found.map(|found| (found, set.platform.as_ref())));
         }
-        text += &module(&scope.claim(&snake(&library.library), &[""]), &all);
+        // A name is in one set what it is in all.
+        let kinds = sets.iter().flat_map(|set| set.kinds.clone()).collect();
+        text += &module(&scope.claim(&snake(&library.library), &[""]), &all, &Enums::new(&kinds));
     }
     with_json(&text, sets)
 }
@@ -40,7 +43,7 @@ pub fn rust(sets: &[Thresholds]) -> String {
 type Measured<'a> = (&'a LibraryThresholds, Option<&'a Platform>);
 
 /// The module of a library.
-fn module(name: &str, all: &[Measured<'_>]) -> String {
+fn module(name: &str, all: &[Measured<'_>], enums: &Enums) -> String {
     let mut ways: Vec<ThresholdWay> = Vec::new();
     for way in all.iter().flat_map(|(one, _)| &one.ways) {
         if !ways.contains(way) {
@@ -58,9 +61,10 @@ fn module(name: &str, all: &[Measured<'_>]) -> String {
         let _ = writeln!(body, "    ({:?}, &{values:?}),", one_line(&way.candidate));
     }
     body += "];\n";
+    body.extend(first.inputs.iter().map(|input| enums.rust(&input.name)));
     match all {
-        [(one, _)] => body += &rule(one, &ways),
-        several => body += &machines(several, &ways),
+        [(one, _)] => body += &rule(one, &ways, enums),
+        several => body += &machines(several, &ways, enums),
     }
     format!(
         "\n/// {}.\n#[rustfmt::skip]\n#[allow(\n    clippy::all, clippy::pedantic, dead_code, unreachable_pub, unused_imports,\n    \
@@ -71,11 +75,14 @@ fn module(name: &str, all: &[Measured<'_>]) -> String {
 }
 
 /// The modules of several machines, and what takes one of them.
-fn machines(all: &[Measured<'_>], ways: &[ThresholdWay]) -> String {
+fn machines(all: &[Measured<'_>], ways: &[ThresholdWay], enums: &Enums) -> String {
     let arches: BTreeSet<&str> = all.iter().filter_map(|(_, platform)| Some(&*(*platform)?.arch)).collect();
     let is_simulated = |(_, platform): &Measured<'_>| platform.is_some_and(Platform::is_simulated);
     let by_target = arches.len() == all.len() && !all.iter().any(is_simulated);
     let mut scope = Scope::with(&["choose", "machine"]);
+    let classes = all.first().into_iter().flat_map(|(one, _)| &one.inputs);
+    let classes = classes.filter_map(|input| enums.class(&input.name));
+    let named_types: String = classes.map(|class| format!("use super::{class};\n")).collect();
     let mut named = Vec::new();
     let mut text = String::new();
     for (one, platform) in all {
@@ -91,11 +98,11 @@ fn machines(all: &[Measured<'_>], ways: &[ThresholdWay]) -> String {
             text,
             "\n/// On {}.\npub mod {name} {{\n{}}}\n",
             one_line(&place),
-            indented(&rule(one, ways))
+            indented(&(named_types.clone() + &rule(one, ways, enums)))
         );
         named.push(name);
     }
-    if by_target { text + &by_condition(all, &named) } else { text + &by_machine(all, &named) }
+    if by_target { text + &by_condition(all, &named) } else { text + &by_machine(all, &named, enums) }
 }
 
 /// What takes the module of the target: the one with most of its features, else the first.
@@ -132,7 +139,7 @@ fn squeezed(name: &str) -> String {
 }
 
 /// `MACHINES`, `machine` and the `choose` that takes one.
-fn by_machine(all: &[Measured<'_>], named: &[String]) -> String {
+fn by_machine(all: &[Measured<'_>], named: &[String], enums: &Enums) -> String {
     let Some((first, _)) = all.first() else { return String::new() };
     let rows = all.iter().map(|(_, platform)| {
         let (cpu, cores) = platform.map_or(("", 0), |platform| (&*platform.cpu, platform.cores));
@@ -152,8 +159,11 @@ fn by_machine(all: &[Measured<'_>], named: &[String]) -> String {
              if unlike(&MACHINES[place]) < unlike(&MACHINES[nearest]) {\n            nearest = place;\n        }\n    }\n    \
              nearest\n}\n";
     let names = arguments(first);
-    let declared: String =
-        names.iter().zip(&first.inputs).map(|(name, input)| format!(", {name}: {}", kind(input))).collect();
+    let declared: String = names
+        .iter()
+        .zip(&first.inputs)
+        .map(|(name, input)| format!(", {name}: {}", typed(input, enums)))
+        .collect();
     let _ = write!(
         text,
         "\n/// The place among `WAYS` of the one to take on one of `MACHINES`.\n#[inline]\n\
@@ -176,7 +186,7 @@ fn by_machine(all: &[Measured<'_>], named: &[String]) -> String {
 }
 
 /// The constants of a machine and its `choose`.
-fn rule(one: &LibraryThresholds, ways: &[ThresholdWay]) -> String {
+fn rule(one: &LibraryThresholds, ways: &[ThresholdWay], enums: &Enums) -> String {
     let place = |way: usize| ways.iter().position(|known| Some(known) == one.ways.get(way)).unwrap_or(0);
     match &one.rule {
         Rule::Line { first, steps } => {
@@ -195,7 +205,7 @@ fn rule(one: &LibraryThresholds, ways: &[ThresholdWay]) -> String {
                 let _ = writeln!(text, "pub const {name}: {kind} = {value};{interval}");
             }
             let argument = &arguments(one)[0];
-            text += &choose_head(one);
+            text += &choose_head(one, enums);
             for (name, (from, _)) in names.iter().zip(one.chain()) {
                 let _ =
                     write!(text, "    if {argument} < {name} {{\n        return {};\n    }}\n", place(from));
@@ -206,12 +216,12 @@ fn rule(one: &LibraryThresholds, ways: &[ThresholdWay]) -> String {
             let last = steps.last().map_or(*first, |step| step.to);
             text + &format!("    {}\n}}\n", place(last))
         }
-        Rule::Table(table) => tabled(one, table, &place),
+        Rule::Table(table) => tabled(one, table, &place, enums),
     }
 }
 
 /// A decision table: the questions, and what asks them.
-fn tabled(one: &LibraryThresholds, table: &Table, place: &dyn Fn(usize) -> usize) -> String {
+fn tabled(one: &LibraryThresholds, table: &Table, place: &dyn Fn(usize) -> usize, enums: &Enums) -> String {
     let kind = if !one.is_whole() {
         "f64"
     } else if one.inputs.iter().any(|input| input.low < 0.0) {
@@ -222,10 +232,10 @@ fn tabled(one: &LibraryThresholds, table: &Table, place: &dyn Fn(usize) -> usize
     let arguments = arguments(one);
     if table.splits.is_empty() {
         let unused: String = arguments.iter().map(|name| format!("    let _ = {name};\n")).collect();
-        return format!("{}{unused}    {}\n}}\n", choose_head(one), place(table.only));
+        return format!("{}{unused}    {}\n}}\n", choose_head(one, enums), place(table.only));
     }
     if let Some(grid) = table.grid(one.inputs.len()) {
-        return gridded(one, table, &grid, (kind, place));
+        return gridded(one, table, &grid, (kind, place, enums));
     }
     let mut text = format!(
         "\n/// Questions: which input, is it below this, the next one if it is, the next one if not; a\n\
@@ -246,7 +256,7 @@ fn tabled(one: &LibraryThresholds, table: &Table, place: &dyn Fn(usize) -> usize
     }
     let values = values(one, kind);
     text += "];\n";
-    text += &choose_head(one);
+    text += &choose_head(one, enums);
     text + &format!(
         "    let inputs: [{kind}; {}] = [{}];\n    let mut at = 0;\n    while at >= 0 {{\n        \
          let (input, below, then, other) = SPLITS[at as usize];\n        \
@@ -270,7 +280,7 @@ fn gridded(
     one: &LibraryThresholds,
     table: &Table,
     grid: &Grid,
-    (kind, place): (&str, &dyn Fn(usize) -> usize),
+    (kind, place, enums): (&str, &dyn Fn(usize) -> usize, &Enums),
 ) -> String {
     let names = arguments(one);
     let from = |name: &String| format!("{}_FROM", name.to_ascii_uppercase());
@@ -302,7 +312,7 @@ fn gridded(
          while at < from.len() {{\n        count += (value >= from[at]) as usize;\n        at += 1;\n    }}\n    \
          count\n}}\n"
     );
-    text += &choose_head(one);
+    text += &choose_head(one, enums);
     text += "    let mut at = 0;\n";
     for ((name, value), cuts) in names.iter().zip(values(one, kind)).zip(&grid.cuts) {
         let step = if cuts.is_empty() { String::new() } else { format!("at * {} + ", cuts.len() + 1) };
@@ -314,12 +324,17 @@ fn gridded(
     text + "    CELLS[at] as usize\n}\n"
 }
 
-fn choose_head(one: &LibraryThresholds) -> String {
+fn choose_head(one: &LibraryThresholds, enums: &Enums) -> String {
     let declared = arguments(one).into_iter().zip(&one.inputs);
-    let declared: Vec<String> = declared.map(|(name, input)| format!("{name}: {}", kind(input))).collect();
+    let declared: Vec<String> =
+        declared.map(|(name, input)| format!("{name}: {}", typed(input, enums))).collect();
+    let numbers =
+        arguments(one).into_iter().zip(&one.inputs).filter(|(_, input)| enums.count(&input.name) > 0);
+    let numbers: String =
+        numbers.map(|(name, input)| format!("    let {name} = {name} as {};\n", kind(input))).collect();
     format!(
         "\n/// The place among `WAYS` of the one to take. Measured with {}.\n#[inline]\n\
-         pub const fn choose({}) -> usize {{\n",
+         pub const fn choose({}) -> usize {{\n{numbers}",
         one_line(&one.ranges()),
         declared.join(", ")
     )
@@ -348,7 +363,12 @@ fn names(one: &LibraryThresholds) -> Vec<String> {
         .collect()
 }
 
-/// The type of an input.
+/// The type of an argument.
+fn typed(input: &ThresholdInput, enums: &Enums) -> String {
+    enums.class(&input.name).unwrap_or_else(|| kind(input).to_owned())
+}
+
+/// The type of an input as a number.
 fn kind(input: &ThresholdInput) -> &'static str {
     match input {
         ThresholdInput { whole: false, .. } => "f64",
