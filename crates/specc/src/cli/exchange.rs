@@ -67,50 +67,48 @@ type SetsEmitter<'a> = &'a dyn Fn(&[ModelSet]) -> Result<String, SetError>;
 
 /// `specc export`.
 pub(super) fn export(args: &Export) -> Result<(), Failure> {
-    if args.prefix.is_some() && !matches!(args.to, Form::C | Form::ThresholdsC) {
-        return Err(Failure::Usage(
-            "`--prefix` is for `--to c` and `thresholds-c`; modules keep names apart".into(),
-        ));
-    }
-    let is_thresholds = matches!(args.to, Form::Thresholds | Form::ThresholdsC | Form::ThresholdsJson);
-    let is_rules = matches!(args.to, Form::OpenmpiRules | Form::MpichJson | Form::IntelAdjust);
-    if !is_rules && (args.release.is_some() || args.lose.is_some()) {
-        return Err(Failure::Usage(
-            "`--release` is for `--to openmpi-rules`, and `--lose` for `openmpi-rules`, `mpich-json` and \
-             `intel-adjust`"
-                .into(),
-        ));
-    }
-    if args.to != Form::OpenmpiRules && args.release.is_some() {
-        return Err(Failure::Usage(
-            "`--release` is for `--to openmpi-rules`; the release of MPICH is that of `--base`, and of Intel MPI \
-             there is one"
-                .into(),
-        ));
-    }
-    if args.to != Form::MpichJson && args.base.is_some() {
-        return Err(Failure::Usage("`--base` is for `--to mpich-json`".into()));
-    }
-    if !is_thresholds && Limits::from(args.few).are_set() {
-        return Err(Failure::Usage("`--ways` and `--slowdown` are for `--to thresholds`".into()));
-    }
-    if !is_thresholds && !is_rules && (args.library.is_some() || !args.at.is_empty()) {
-        return Err(Failure::Usage(
-            "`--library` and `--at` are for `--to thresholds`, `openmpi-rules`, `mpich-json` and `intel-adjust`"
-                .into(),
-        ));
-    }
-    let is_priced = match args.to {
-        Form::Csv | Form::Json => true,
-        Form::Rust | Form::C => args.round.is_some(),
-        _ => false,
+    use Form::{
+        C, Csv, IntelAdjust, Json, MpichJson, OpenmpiRules, Rust, Thresholds, ThresholdsC, ThresholdsJson,
     };
-    if !is_priced && (args.round.is_some() || args.unit.is_some()) {
-        return Err(Failure::Usage(
+    let rules = [OpenmpiRules, MpichJson, IntelAdjust];
+    let (is_thresholds, is_rules) =
+        (matches!(args.to, Thresholds | ThresholdsC | ThresholdsJson), rules.contains(&args.to));
+    let is_priced = matches!(args.to, Csv | Json) || matches!(args.to, Rust | C) && args.round.is_some();
+    let refused = [
+        (
+            args.prefix.is_some() && !matches!(args.to, C | ThresholdsC),
+            "`--prefix` is for `--to c` and `thresholds-c`; modules keep names apart",
+        ),
+        (
+            (args.release.is_some() || args.lose.is_some()) && !is_rules,
+            "`--release` is for `--to openmpi-rules`, and `--lose` for `openmpi-rules`, `mpich-json` and \
+             `intel-adjust`",
+        ),
+        (
+            args.release.is_some() && args.to != OpenmpiRules,
+            "`--release` is for `--to openmpi-rules`; the release of MPICH is that of `--base`, and of Intel MPI \
+             there is one",
+        ),
+        (args.base.is_some() && args.to != MpichJson, "`--base` is for `--to mpich-json`"),
+        (
+            Limits::from(args.few).are_set() && !is_thresholds,
+            "`--ways` and `--slowdown` are for `--to thresholds`",
+        ),
+        (
+            (args.library.is_some() || !args.at.is_empty()) && !is_thresholds && !is_rules,
+            "`--library` and `--at` are for `--to thresholds`, `openmpi-rules`, `mpich-json` and `intel-adjust`",
+        ),
+        (
+            (args.round.is_some() || args.unit.is_some()) && !is_priced,
             "`--round` and `--unit` are for `--to csv` and `json`, and for whole numbers in `rust` and `c` \
-             (`--round up`)"
-                .into(),
-        ));
+             (`--round up`)",
+        ),
+    ];
+    if let Some((_, why)) = refused.into_iter().find(|(given, _)| *given) {
+        return Err(Failure::Usage(why.into()));
+    }
+    if is_thresholds || is_rules || is_priced {
+        only_whole(args)?;
     }
     let source = match (&args.sources[..], args.to) {
         ([source], _) => source,
@@ -129,19 +127,16 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
         models_text(args, std::slice::from_ref(source), &|sets| sets.iter().map(emitter).collect())
     };
     let all = |emitter: SetsEmitter<'_>| models_text(args, &args.sources, emitter);
+    let prefix = args.prefix.as_deref().unwrap_or("strata");
     let text = match args.to {
         _ if is_priced => prices_text(args, source)?,
         Form::Models => all(&rust::rust)?,
         Form::Rust => all(&|sets| rust::standalone(sets, true))?,
         Form::RustNoStd => all(&|sets| rust::standalone(sets, false))?,
         Form::Samples | Form::JsonLines => samples_text(args, source)?,
-        Form::C => {
-            let prefix = args.prefix.as_deref().unwrap_or("strata");
-            one(&|set| emit::c(set, prefix))?
-        }
+        Form::C => one(&|set| emit::c(set, prefix))?,
         Form::Thresholds | Form::ThresholdsC | Form::ThresholdsJson => thresholds_text(args)?,
         Form::OpenmpiRules => {
-            only_whole(args)?;
             let Some(release) = args.release else {
                 return Err(Failure::Usage(
                     "`--to openmpi-rules` takes `--release 4.1`, `5.0` or `6.0`".into(),
@@ -149,14 +144,8 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
             };
             rules::openmpi(args, release)?
         }
-        Form::MpichJson => {
-            only_whole(args)?;
-            rules::mpich(args)?
-        }
-        Form::IntelAdjust => {
-            only_whole(args)?;
-            rules::intel(args)?
-        }
+        Form::MpichJson => rules::mpich(args)?,
+        Form::IntelAdjust => rules::intel(args)?,
         Form::Python => one(&emit::python)?,
         Form::Latex => one(&emit::latex)?,
         // These forms are handled above, as prices.
@@ -171,7 +160,6 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
 
 /// The models as prices.
 fn prices_text(args: &Export, source: &Path) -> Result<String, Failure> {
-    only_whole(args)?;
     let fault = |why: String| Failure::Fault(format!("{}: {why}", source.display()));
     let unit = args.unit.clone().map(|PriceUnit { unit, factor }| (unit, factor));
     let pricing = Pricing { unit, round_up: args.round == Some(Round::Up) };
@@ -221,7 +209,6 @@ fn samples_text(args: &Export, source: &Path) -> Result<String, Failure> {
 
 /// The choices of the sets' libraries, as constants or tables.
 fn thresholds_text(args: &Export) -> Result<String, Failure> {
-    only_whole(args)?;
     let mut sets = Vec::new();
     let mut fitting = vec![false; args.at.len()];
     for source in &args.sources {

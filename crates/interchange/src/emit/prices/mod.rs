@@ -3,9 +3,8 @@
 //! A coefficient that is rounded up never prices less than the model, and a sum of such terms
 //! neither, as long as no term is negative.
 
-mod c;
+mod functions;
 mod json;
-mod rust;
 mod table;
 mod whole;
 
@@ -15,9 +14,8 @@ use strata_model::{Platform, Unit};
 
 use crate::selection::seconds_of;
 
-pub use c::c;
+pub use functions::{c, rust};
 pub use json::json;
-pub use rust::rust;
 pub use table::csv;
 
 /// The constant term.
