@@ -193,7 +193,7 @@ fn models_are_exported_to_other_languages() {
         ("c", "static inline double strata_steps(unsigned nodes, double n, double width)"),
         ("rust-no-std", "inputs n: usize;"),
         ("rust-no-std", "impl Math for f64 {"),
-        ("c", "static inline strata_job_choice strata_job_choose(unsigned nodes, double n)"),
+        ("c", "static inline strata_job_choice strata_job_choose(unsigned nodes, size_t n)"),
         ("python", "def job_choose(nodes, n):"),
         ("python", "def steps(nodes, n, width):"),
         ("latex", "T_{\\mathrm{Steps}}(n, \\mathit{width})"),

@@ -6,7 +6,8 @@ use strata_model::codegen::{Scope, one_line, snake};
 
 use super::super::c::{KEYWORDS, RESERVED};
 use super::super::kinds::Enums;
-use super::{Branch, Grid, LibraryThresholds, Rule, Table, Thresholds, origin, with_json};
+use super::body::Words;
+use super::{LibraryThresholds, Rule, Thresholds, origin, with_json};
 
 /// Thresholds as a C99 header: for each library an enumeration of the ways, a macro for each place
 /// where the choice changes, a function `PREFIX_library_way_at`, and one for each parameter that
@@ -86,96 +87,35 @@ fn of_library(one: &LibraryThresholds, prefix: &str, named: &dyn Fn(&str) -> Opt
         "\n// The way to take. Measured with {}.\nstatic inline enum {prefix}_way {prefix}_way_at({declared}) {{\n",
         ranges.trim_end_matches('\\')
     );
-    match &one.rule {
-        Rule::Line { first, steps } => {
-            let mut macros = Scope::default();
-            let mut body = String::new();
-            for (from, step) in one.chain() {
-                let name = macros.claim(&format!("{}_below", ways[from]), &[""]).to_ascii_uppercase();
-                let _ =
-                    writeln!(text, "\n// `{}` below, `{}` from here on.", one.ways[from], one.ways[step.to]);
-                for line in
-                    step.interval_text().iter().chain([&step.loss_text()]).filter(|line| !line.is_empty())
-                {
-                    let _ = writeln!(text, "// {}.", line.replace("; ", ";\n// "));
-                }
-                let _ = writeln!(text, "#define {name} {}", number(step.at, kind));
-                let argument = &arguments[0];
-                let _ =
-                    write!(body, "    if ({argument} < {name}) {{\n        return {};\n    }}\n", ways[from]);
-            }
-            if steps.is_empty() {
-                body.extend(arguments.iter().map(|name| format!("    (void){name};\n")));
-            }
-            let last = steps.last().map_or(*first, |step| step.to);
-            text + &head + &format!("{body}    return {};\n}}\n", ways[last])
+    let mut names = Vec::new();
+    let mut macros = Scope::default();
+    for (from, step) in one.chain() {
+        let name = macros.claim(&format!("{}_below", ways[from]), &[""]).to_ascii_uppercase();
+        let _ = writeln!(text, "\n// `{}` below, `{}` from here on.", one.ways[from], one.ways[step.to]);
+        for line in step.interval_text().iter().chain([&step.loss_text()]).filter(|line| !line.is_empty()) {
+            let _ = writeln!(text, "// {}.", line.replace("; ", ";\n// "));
         }
-        Rule::Table(table) => {
-            let told = format!("\n// {}.\n", table.told().replace("; ", ";\n// "));
-            text + &told + head.trim_start() + &tabled(table, &arguments, kind, (prefix, &ways))
-        }
+        let _ = writeln!(text, "#define {name} {}", number(step.at, kind));
+        names.push(name);
     }
+    if let Rule::Table(table) = &one.rule {
+        text += &format!("\n// {}.", table.told().replace("; ", ";\n// "));
+    }
+    let words = Words {
+        unused: "(void)@;",
+        truth: "(@)",
+        cells: "    int at = 0;\n    static const unsigned char cells[@] = {\n",
+        looked_up: &format!("    }};\n@    return (enum {prefix}_way)cells[at];\n"),
+        way: &|way| ways[way].clone(),
+        cell: &|way| way.to_string(),
+        number: &|value| number(value, kind),
+        unsigned: kind.starts_with("unsigned"),
+    };
+    text + &head + &words.body(&one.rule, &arguments, &names) + "}\n"
 }
 
 /// What the function calls its own.
-const LOCALS: [&str; 6] = ["splits", "inputs", "at", "branches", "cells", "passed"];
-
-/// The questions, and what asks them.
-fn tabled(table: &Table, arguments: &[String], kind: &str, (prefix, ways): (&str, &[String])) -> String {
-    if table.splits.is_empty() {
-        let unused: String = arguments.iter().map(|name| format!("    (void){name};\n")).collect();
-        return format!("{unused}    return {};\n}}\n", ways[table.only]);
-    }
-    if let Some(grid) = table.grid(arguments.len()) {
-        return gridded(&grid, arguments, kind, prefix);
-    }
-    let branch = |branch: Branch| match branch {
-        Branch::Split(split) => split.to_string(),
-        Branch::Way(way) => format!("-1 - {}", ways[way]),
-    };
-    let count = table.splits.len();
-    // Which input, is it below this, the next question if it is, and if not; a negative one is a
-    // way.
-    let mut text = format!("    static const {kind} splits[{count}] = {{\n");
-    for split in &table.splits {
-        let _ = writeln!(text, "        {},", number(split.below, kind));
-    }
-    let _ = writeln!(text, "    }};\n    static const int branches[{count}][3] = {{");
-    for split in &table.splits {
-        let [below, above] = split.then.map(branch);
-        let asked = format!("{} < {}", arguments[split.input], number(split.below, kind));
-        let _ = writeln!(text, "        {{ {}, {below}, {above} }}, // {asked}", split.input);
-    }
-    text + &format!(
-        "    }};\n    const {kind} inputs[] = {{ {} }};\n    int at = 0;\n    while (at >= 0) {{\n        \
-         const int *next = branches[at];\n        at = inputs[next[0]] < splits[at] ? next[1] : next[2];\n    }}\n    \
-         return (enum {prefix}_way)(-1 - at);\n}}\n",
-        arguments.join(", ")
-    )
-}
-
-/// The grid, and what looks it up.
-fn gridded(grid: &Grid, arguments: &[String], kind: &str, prefix: &str) -> String {
-    let row = grid.cuts.last().map_or(1, |cuts| cuts.len() + 1);
-    let mut text = format!("    static const unsigned char cells[{}] = {{\n", grid.cells.len());
-    for cells in grid.cells.chunks(row) {
-        let cells: Vec<String> = cells.iter().map(ToString::to_string).collect();
-        let _ = writeln!(text, "        {},", cells.join(", "));
-    }
-    text += "    };\n    int at = 0, passed = 0;\n";
-    for (name, cuts) in arguments.iter().zip(&grid.cuts) {
-        if cuts.is_empty() {
-            let _ = writeln!(text, "    (void){name};");
-            continue;
-        }
-        let _ = writeln!(text, "    passed = 0;");
-        for cut in cuts {
-            let _ = writeln!(text, "    passed += {name} >= {};", number(*cut, kind));
-        }
-        let _ = writeln!(text, "    at = at * {} + passed;", cuts.len() + 1);
-    }
-    text + &format!("    return (enum {prefix}_way)cells[at];\n}}\n")
-}
+const LOCALS: [&str; 2] = ["at", "cells"];
 
 /// The type of all inputs.
 fn kind(one: &LibraryThresholds) -> &'static str {

@@ -6,6 +6,7 @@
 //! the same [`Thresholds`]; the first two carry the JSON in a comment, by which [`read`] gets them
 //! back from any of the three.
 
+mod body;
 mod c;
 mod json;
 mod rust;

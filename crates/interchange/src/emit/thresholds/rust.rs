@@ -7,9 +7,8 @@ use strata_model::codegen::{Scope, one_line, snake};
 use strata_model::{Platform, grouped};
 
 use super::super::kinds::Enums;
-use super::{
-    Branch, Grid, LibraryThresholds, Rule, Table, ThresholdInput, ThresholdWay, Thresholds, origin, with_json,
-};
+use super::body::Words;
+use super::{LibraryThresholds, Rule, ThresholdInput, ThresholdWay, Thresholds, origin, with_json};
 
 /// Thresholds of one machine or of several as Rust: for each library a module with a constant for
 /// each place where the choice changes, `WAYS`, what can be chosen, and `choose`, which gives the
@@ -67,7 +66,7 @@ fn module(name: &str, all: &[Measured<'_>], enums: &Enums) -> String {
         several => body += &machines(several, &ways, enums),
     }
     format!(
-        "\n/// {}.\n#[rustfmt::skip]\n#[allow(\n    clippy::all, clippy::pedantic, dead_code, unreachable_pub, unused_imports,\n    \
+        "\n/// {}.\n#[rustfmt::skip]\n#[allow(\n    clippy::all, clippy::pedantic, dead_code, unreachable_pub, unused_imports, unused_parens,\n    \
          reason = \"generated: who uses what is not known here\"\n)]\npub mod {name} {{\n{}}}\n",
         one_line(&first.title()),
         indented(&body)
@@ -188,140 +187,47 @@ fn by_machine(all: &[Measured<'_>], named: &[String], enums: &Enums) -> String {
 /// The constants of a machine and its `choose`.
 fn rule(one: &LibraryThresholds, ways: &[ThresholdWay], enums: &Enums) -> String {
     let place = |way: usize| ways.iter().position(|known| Some(known) == one.ways.get(way)).unwrap_or(0);
-    match &one.rule {
-        Rule::Line { first, steps } => {
-            let names = names(one);
-            let mut text = String::new();
-            for (name, (from, step)) in names.iter().zip(one.chain()) {
-                let kind = one.inputs.first().map_or("usize", kind);
-                let interval = step.interval_text().map_or(String::new(), |text| format!(" // {text}"));
-                let _ =
-                    write!(text, "\n/// `{}` below, `{}` from here on.\n", one.ways[from], one.ways[step.to]);
-                let loss = step.loss_text();
-                if !loss.is_empty() {
-                    let _ = writeln!(text, "///\n/// {}.", loss.replace("; ", ";\n/// "));
-                }
-                let value = number(step.at, kind);
-                let _ = writeln!(text, "pub const {name}: {kind} = {value};{interval}");
-            }
-            let argument = &arguments(one)[0];
-            text += &choose_head(one, enums);
-            for (name, (from, _)) in names.iter().zip(one.chain()) {
-                let _ =
-                    write!(text, "    if {argument} < {name} {{\n        return {};\n    }}\n", place(from));
-            }
-            if steps.is_empty() {
-                let _ = writeln!(text, "    let _ = {argument};");
-            }
-            let last = steps.last().map_or(*first, |step| step.to);
-            text + &format!("    {}\n}}\n", place(last))
+    let first = one.inputs.first().map_or("usize", kind);
+    let kind = match &one.rule {
+        Rule::Line { .. } => first,
+        Rule::Table(_) if !one.is_whole() => "f64",
+        Rule::Table(_) if one.inputs.iter().any(|input| input.low < 0.0) => "i64",
+        Rule::Table(_) => "u64",
+    };
+    let mut text = String::new();
+    let names = names(one);
+    for (name, (from, step)) in names.iter().zip(one.chain()) {
+        let interval = step.interval_text().map_or(String::new(), |text| format!(" // {text}"));
+        let _ = write!(text, "\n/// `{}` below, `{}` from here on.\n", one.ways[from], one.ways[step.to]);
+        let loss = step.loss_text();
+        if !loss.is_empty() {
+            let _ = writeln!(text, "///\n/// {}.", loss.replace("; ", ";\n/// "));
         }
-        Rule::Table(table) => tabled(one, table, &place, enums),
+        let _ = writeln!(text, "pub const {name}: {kind} = {};{interval}", number(step.at, kind));
     }
-}
-
-/// A decision table: the questions, and what asks them.
-fn tabled(one: &LibraryThresholds, table: &Table, place: &dyn Fn(usize) -> usize, enums: &Enums) -> String {
-    let kind = if !one.is_whole() {
-        "f64"
-    } else if one.inputs.iter().any(|input| input.low < 0.0) {
-        "i64"
-    } else {
-        "u64"
+    if let Rule::Table(table) = &one.rule {
+        let _ = write!(text, "\n// {}.\n", table.told().replace("; ", ";\n// "));
+    }
+    let words = Words {
+        unused: "let _ = @;",
+        truth: "(@) as usize",
+        cells: "    const CELLS: [u8; @] = [\n",
+        looked_up: "    ];\n    let mut at = 0;\n@    return CELLS[at] as usize;\n",
+        way: &|way| place(way).to_string(),
+        cell: &|way| place(way).to_string(),
+        number: &|value| number(value, kind),
+        unsigned: kind.starts_with('u'),
     };
-    let arguments = arguments(one);
-    if table.splits.is_empty() {
-        let unused: String = arguments.iter().map(|name| format!("    let _ = {name};\n")).collect();
-        return format!("{}{unused}    {}\n}}\n", choose_head(one, enums), place(table.only));
-    }
-    if let Some(grid) = table.grid(one.inputs.len()) {
-        return gridded(one, table, &grid, (kind, place, enums));
-    }
-    let mut text = format!(
-        "\n/// Questions: which input, is it below this, the next one if it is, the next one if not; a\n\
-         /// negative one is a way, that of place -1 - it.\n///\n/// {}.\n\
-         const SPLITS: [(u8, {kind}, i16, i16); {}] = [\n",
-        table.told().replace("; ", ";\n/// "),
-        table.splits.len()
-    );
-    let branch = |branch: Branch| match branch {
-        Branch::Split(split) => split as i64,
-        Branch::Way(way) => -1 - place(way) as i64,
-    };
-    for split in &table.splits {
-        let [below, above] = split.then.map(branch);
-        let name = one.inputs.get(split.input).map_or("", |input| &input.name);
-        let value = number(split.below, kind);
-        let _ = writeln!(text, "    ({}, {value}, {below}, {above}), // {}", split.input, one_line(name));
-    }
-    let values = values(one, kind);
-    text += "];\n";
-    text += &choose_head(one, enums);
-    text + &format!(
-        "    let inputs: [{kind}; {}] = [{}];\n    let mut at = 0;\n    while at >= 0 {{\n        \
-         let (input, below, then, other) = SPLITS[at as usize];\n        \
-         at = if inputs[input as usize] < below {{ then }} else {{ other }};\n    }}\n    (-1 - at) as usize\n}}\n",
-        values.len(),
-        values.join(", ")
-    )
+    text + &choose_head(one, enums) + &words.body(&one.rule, &values(one, kind), &names) + "}\n"
 }
 
 /// The arguments as numbers of one type.
 fn values(one: &LibraryThresholds, kind: &str) -> Vec<String> {
     let value = |(name, input): (String, &ThresholdInput)| match self::kind(input) {
         own if own == kind => name,
-        _ => format!("{name} as {kind}"),
+        _ => format!("({name} as {kind})"),
     };
     arguments(one).into_iter().zip(&one.inputs).map(value).collect()
-}
-
-/// A decision table as a grid.
-fn gridded(
-    one: &LibraryThresholds,
-    table: &Table,
-    grid: &Grid,
-    (kind, place, enums): (&str, &dyn Fn(usize) -> usize, &Enums),
-) -> String {
-    let names = arguments(one);
-    let from = |name: &String| format!("{}_FROM", name.to_ascii_uppercase());
-    let mut text = format!("\n// {}.\n", table.told().replace("; ", ";\n// "));
-    for (name, cuts) in names.iter().zip(&grid.cuts) {
-        let numbers: Vec<String> = cuts.iter().map(|cut| number(*cut, kind)).collect();
-        let _ = write!(
-            text,
-            "\n/// Where cells begin along `{name}`, besides the first.\nconst {}: [{kind}; {}] = [{}];\n",
-            from(name),
-            cuts.len(),
-            numbers.join(", ")
-        );
-    }
-    let row = grid.cuts.last().map_or(1, |cuts| cuts.len() + 1);
-    let _ = write!(
-        text,
-        "\n/// The way of each cell, a line for each run along the last input.\nconst CELLS: [u8; {}] = [\n",
-        grid.cells.len()
-    );
-    for cells in grid.cells.chunks(row) {
-        let cells: Vec<String> = cells.iter().map(|way| place(*way).to_string()).collect();
-        let _ = writeln!(text, "    {},", cells.join(", "));
-    }
-    let _ = write!(
-        text,
-        "];\n\n/// How many of these are not above the value.\n#[inline]\n\
-         const fn passed(from: &[{kind}], value: {kind}) -> usize {{\n    let (mut count, mut at) = (0, 0);\n    \
-         while at < from.len() {{\n        count += (value >= from[at]) as usize;\n        at += 1;\n    }}\n    \
-         count\n}}\n"
-    );
-    text += &choose_head(one, enums);
-    text += "    let mut at = 0;\n";
-    for ((name, value), cuts) in names.iter().zip(values(one, kind)).zip(&grid.cuts) {
-        let step = if cuts.is_empty() { String::new() } else { format!("at * {} + ", cuts.len() + 1) };
-        let _ = match cuts.is_empty() {
-            true => writeln!(text, "    let _ = {name};"),
-            false => writeln!(text, "    at = {step}passed(&{}, {value});", from(name)),
-        };
-    }
-    text + "    CELLS[at] as usize\n}\n"
 }
 
 fn choose_head(one: &LibraryThresholds, enums: &Enums) -> String {
@@ -342,9 +248,7 @@ fn choose_head(one: &LibraryThresholds, enums: &Enums) -> String {
 
 /// The names of the arguments.
 fn arguments(one: &LibraryThresholds) -> Vec<String> {
-    let mut scope = Scope::with(&[
-        "at", "inputs", "below", "then", "other", "input", "machine", "choose", "passed", "from",
-    ]);
+    let mut scope = Scope::with(&["at", "machine", "choose"]);
     one.inputs.iter().map(|input| scope.claim(&snake(&input.name), &[""])).collect()
 }
 
