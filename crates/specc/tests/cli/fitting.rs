@@ -323,7 +323,7 @@ fn thresholds_tell_the_names_of_a_kind_apart() {
     fs::write(folder.path().join("times.csv"), text).unwrap();
     expect(0, &["fit", "times.csv", "--spec", "x.spec", "-o", "out"], folder.path());
     let (out, _) = expect(0, &["export", "out/models.toml", "--to", "thresholds"], folder.path());
-    assert!(out.contains("KIND_FROM: [f64; 1] = [1.0]") && out.contains("// kind: 0 a, 1 b"), "{out}");
+    assert!(out.contains("(kind as f64) >= 1.0") && out.contains("pub enum Kind { A, B }"), "{out}");
     let (_, err) = expect(2, &["show", "out/models.toml", "n=64"], folder.path());
     assert!(err.contains("nothing crosses along `kind`"), "{err}");
 }

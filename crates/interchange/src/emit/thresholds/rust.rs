@@ -237,7 +237,7 @@ fn choose_head(one: &LibraryThresholds, enums: &Enums) -> String {
     let numbers =
         arguments(one).into_iter().zip(&one.inputs).filter(|(_, input)| enums.count(&input.name) > 0);
     let numbers: String =
-        numbers.map(|(name, input)| format!("    let {name} = {name} as {};\n", kind(input))).collect();
+        numbers.map(|(name, input)| format!("    let {name} = {name} as u8 as {};\n", kind(input))).collect();
     format!(
         "\n/// The place among `WAYS` of the one to take. Measured with {}.\n#[inline]\n\
          pub const fn choose({}) -> usize {{\n{numbers}",
