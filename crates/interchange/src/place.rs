@@ -149,7 +149,8 @@ pub(crate) fn without_ranks(text: &str) -> Cow<'_, str> {
     }
     let lines = text.lines().filter(|line| !line.trim().is_empty()).map(rest);
     match lines.collect::<Option<Vec<_>>>() {
-        Some(lines) if !lines.is_empty() => lines.join("\n").into(),
+        // `[1,2]` alone is JSON.
+        Some(lines) if lines.iter().any(|line| !line.is_empty()) => lines.join("\n").into(),
         _ => text.into(),
     }
 }

@@ -1,9 +1,9 @@
 //! A model set in other languages: C, Python, LaTeX; its choices as [`thresholds`], its models as
 //! [`prices`].
 //!
-//! C and Python embed one table of numbers beside an evaluator: the time of every model, half of the
-//! interval of a new measurement, and for each library a function that chooses, in one file that
-//! does not depend on Strata; LaTeX has the equations. The functions return the values of
+//! Each text has the time of every model, half of the interval of a new measurement, and for each
+//! library a function that chooses, in one file that does not depend on Strata; LaTeX has the
+//! equations. The functions return the values of
 //! [`Resolved::seconds`](strata_model::Resolved::seconds) and
 //! [`Resolved::predict`](strata_model::Resolved::predict). The text is a function of the set alone:
 //! no date, no absolute path, in the order of the set, numbers in the shortest form that reads back

@@ -14,7 +14,13 @@ pub struct Row {
     pub rises_from: f64,
     /// The method of `f64` in Rust that computes it, called on the first argument.
     pub method: &'static str,
-    /// Its formula in LaTeX, `@` for the arguments.
+    /// Its call in C, `@` for the arguments.
+    pub c: &'static str,
+    /// Its call in Python.
+    pub python: &'static str,
+    /// The definition that the call in Python needs, if any.
+    pub python_helper: &'static str,
+    /// Its formula in LaTeX.
     pub latex: &'static str,
 }
 
@@ -43,7 +49,7 @@ macro_rules! arguments {
 
 macro_rules! functions {
     ($($variant:ident $name:literal ($($count:tt)+) |$a:ident, $b:ident| $value:expr, $whole:ident, $from:expr,
-        $method:literal, $latex:literal;)*) => {
+        $method:literal, $c:literal, $python:literal $helper:literal, $latex:literal;)*) => {
         /// The built-in functions.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[allow(missing_docs, reason = "the names say it")]
@@ -75,6 +81,9 @@ macro_rules! functions {
                     whole: Whole::$whole,
                     rises_from: $from,
                     method: $method,
+                    c: $c,
+                    python: $python,
+                    python_helper: $helper,
                     latex: $latex,
                 }),*];
                 &ROWS[self as usize]
@@ -86,18 +95,39 @@ macro_rules! functions {
 const EVERYWHERE: f64 = f64::NEG_INFINITY;
 const NOWHERE: f64 = f64::NAN;
 
+// Python raises exceptions where other languages compute infinity or NaN; the helpers compute them.
 functions! {
-    Min "min" (2..) |a, b| a.min(b), OfWhole, EVERYWHERE, "min", "\\min\\left(@\\right)";
-    Max "max" (2..) |a, b| a.max(b), OfWhole, EVERYWHERE, "max", "\\max\\left(@\\right)";
-    Abs "abs" (1) |a, _b| a.abs(), OfWhole, NOWHERE, "abs", "\\left|@\\right|";
-    Sqrt "sqrt" (1) |a, _b| a.sqrt(), No, 0.0, "sqrt", "\\sqrt{@}";
-    Log2 "log2" (1) |a, _b| a.log2(), No, 0.0, "log2", "\\log_2\\left(@\\right)";
-    Ln "ln" (1) |a, _b| a.ln(), No, 0.0, "ln", "\\ln\\left(@\\right)";
-    Exp "exp" (1) |a, _b| a.exp(), No, EVERYWHERE, "exp", "\\exp\\left(@\\right)";
+    Min "min" (2..) |a, b| a.min(b), OfWhole, EVERYWHERE, "min", "fmin(@)",
+        "_min(@)" "def _min(a, b):\n    return b if math.isnan(a) or b < a else a\n\n\n",
+        "\\min\\left(@\\right)";
+    Max "max" (2..) |a, b| a.max(b), OfWhole, EVERYWHERE, "max", "fmax(@)",
+        "_max(@)" "def _max(a, b):\n    return b if math.isnan(a) or b > a else a\n\n\n",
+        "\\max\\left(@\\right)";
+    Abs "abs" (1) |a, _b| a.abs(), OfWhole, NOWHERE, "abs", "fabs(@)",
+        "math.fabs(@)" "",
+        "\\left|@\\right|";
+    Sqrt "sqrt" (1) |a, _b| a.sqrt(), No, 0.0, "sqrt", "sqrt(@)",
+        "_sqrt(@)" "def _sqrt(x):\n    return math.nan if x < 0.0 else math.sqrt(x)\n\n\n",
+        "\\sqrt{@}";
+    Log2 "log2" (1) |a, _b| a.log2(), No, 0.0, "log2", "log2(@)",
+        "_log2(@)" "def _log2(x):\n    return math.log2(x) if x > 0.0 else -math.inf if x == 0.0 else math.nan\n\n\n",
+        "\\log_2\\left(@\\right)";
+    Ln "ln" (1) |a, _b| a.ln(), No, 0.0, "ln", "log(@)",
+        "_ln(@)" "def _ln(x):\n    return math.log(x) if x > 0.0 else -math.inf if x == 0.0 else math.nan\n\n\n",
+        "\\ln\\left(@\\right)";
+    Exp "exp" (1) |a, _b| a.exp(), No, EVERYWHERE, "exp", "exp(@)",
+        "_exp(@)" "def _exp(x):\n    try:\n        return math.exp(x)\n    except OverflowError:\n        return math.inf\n\n\n",
+        "\\exp\\left(@\\right)";
     // Another name of the operator `^`.
-    Pow "pow" (2) |a, b| a.powf(b), Power, NOWHERE, "powf", "\\mathrm{pow}\\left(@\\right)";
-    Ceil "ceil" (1) |a, _b| a.ceil(), Always, EVERYWHERE, "ceil", "\\left\\lceil @ \\right\\rceil";
-    Floor "floor" (1) |a, _b| a.floor(), Always, EVERYWHERE, "floor", "\\left\\lfloor @ \\right\\rfloor";
+    Pow "pow" (2) |a, b| a.powf(b), Power, NOWHERE, "powf", "pow(@)",
+        "_pow(@)" "def _pow(a, b):\n    try:\n        return math.pow(a, b)\n    except ValueError:\n        odd = b % 2.0 == 1.0\n        return math.nan if a != 0.0 else math.copysign(math.inf, a) if odd else math.inf\n    except OverflowError:\n        return -math.inf if a < 0.0 and b % 2.0 == 1.0 else math.inf\n\n\n",
+        "\\mathrm{pow}\\left(@\\right)";
+    Ceil "ceil" (1) |a, _b| a.ceil(), Always, EVERYWHERE, "ceil", "ceil(@)",
+        "_ceil(@)" "def _ceil(x):\n    return math.copysign(float(math.ceil(x)), x) if math.isfinite(x) else x\n\n\n",
+        "\\left\\lceil @ \\right\\rceil";
+    Floor "floor" (1) |a, _b| a.floor(), Always, EVERYWHERE, "floor", "floor(@)",
+        "_floor(@)" "def _floor(x):\n    return math.copysign(float(math.floor(x)), x) if math.isfinite(x) else x\n\n\n",
+        "\\left\\lfloor @ \\right\\rfloor";
 }
 
 impl Function {
