@@ -17,7 +17,7 @@ use crate::competition::Competition;
 use crate::crossings::Crossings;
 use crate::crossovers::{self, Chain, Crossover, Crossovers, Evidence, Origin, Tuneup};
 use crate::decisions::pin;
-use crate::thresholds::{self, Few, Limits, Loss, NEVER, Taken};
+use crate::thresholds::{self, Few, Limits, Loss, Taken};
 
 /// `specc thresholds`.
 pub(super) fn thresholds(path: &Path, asked: &ThresholdsOf) -> Result<(), Failure> {
@@ -80,21 +80,15 @@ fn few_ways(
 
 /// The text about the fewest ways of a library.
 fn few_block(library: &str, few: &Few, ways: &[(String, f64)], limits: Limits) -> String {
-    // A way that does not apply loses as much as is counted at all.
-    let worst = |loss: Loss| match loss.worst {
-        worst if worst < NEVER => format!("up to {}", percent(worst)),
-        _ => format!("{} or more", percent(NEVER)),
-    };
-    let lost = |loss: Loss| format!("{}, {} on average", worst(loss), percent(loss.mean));
     let several = |ways: usize| count(ways, "way", "ways");
-    let head = format!("{library}: {} of {} lose {}", ways.len(), several(few.of), lost(few.loss));
+    let head = format!("{library}: {} of {} lose {}", ways.len(), several(few.of), few.loss);
     let mut lines = vec![(0, head)];
     let longest = ways.iter().map(|(name, _)| columns_of(name)).max().unwrap_or(0);
     lines.extend(ways.iter().map(|(name, share)| {
         (2, format!("{name:longest$}  best of them at {} of the inputs", percent(*share)))
     }));
     for (ways, loss) in [(ways.len().wrapping_sub(1), few.fewer), (ways.len() + 1, few.more)] {
-        lines.extend(loss.map(|loss| (2, format!("with {} {}", several(ways), lost(loss)))));
+        lines.extend(loss.map(|loss| (2, format!("with {} {loss}", several(ways)))));
     }
     if let Some(slowdown) = limits.slowdown.filter(|slowdown| few.loss.worst > *slowdown) {
         lines.push((2, format!("more than {} at some inputs: allow more ways", percent(slowdown))));

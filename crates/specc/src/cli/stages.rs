@@ -19,12 +19,13 @@ use super::measuring::Decided;
 use super::next::Use;
 use super::values::Layout;
 use super::{choosing, jobs, measuring, models, next, page, refining, specs, winners};
+use crate::decisions::Like;
 use crate::drive::{DriveError, On};
 use crate::emit::{self, EmitError};
 use crate::fitting::{self, Fitting, Overrides};
 use crate::lang::CheckedSpec;
 use crate::lang::plan::Library;
-use crate::otherwise;
+use crate::{otherwise, thresholds};
 
 impl From<DriveError> for Failure {
     fn from(error: DriveError) -> Self {
@@ -107,9 +108,13 @@ pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
     let reading = Reading { differences: args.how.absolute, kinds, ..args.reading.clone() };
     let source = (&args.samples[..], &reading);
     let how = Overrides { variance: args.variance.clone(), ..Overrides::from(&args.how) };
-    let decide = &mut |set: &mut ModelSet, _| match (&spec, &args.samples[..]) {
-        (Some(spec), [samples]) => measuring::judge_by_earlier(spec, samples, set).map(Decided::of),
-        _ => Ok(Decided::default()),
+    let decide = &mut |set: &mut ModelSet, _| {
+        let limited = spec.as_ref().map(|spec| thresholds::limit(set, spec, &Like::default()));
+        limited.iter().flatten().for_each(|note| tell!("{note}"));
+        match (&spec, &args.samples[..]) {
+            (Some(spec), [samples]) => measuring::judge_by_earlier(spec, samples, set).map(Decided::of),
+            _ => Ok(Decided::default()),
+        }
     };
     finish(
         source,
@@ -157,6 +162,7 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
     let code = emit::code_hash(&spec, &target.features.features)?;
     let decide = &mut |set: &mut ModelSet, spent: f64| {
         set.code_sha256.clone_from(&code);
+        thresholds::limit(set, &spec, &like).iter().for_each(|note| tell!("{note}"));
         match is_choosing(&spec) {
             true => {
                 let seconds = (budget - spent).max(DECIDING * budget);

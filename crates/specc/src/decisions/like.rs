@@ -18,9 +18,9 @@ pub struct Like(BTreeMap<String, Calls>);
 
 /// The calls of a library.
 #[derive(Debug)]
-pub(super) struct Calls {
+pub(crate) struct Calls {
     /// The file's name.
-    pub(super) file: String,
+    pub(crate) file: String,
     /// The inputs of each row in the library's order, and how many calls the rows up to it have.
     rows: Vec<(Vec<f64>, f64)>,
 }
@@ -58,7 +58,7 @@ impl Like {
         Ok(Self(all))
     }
 
-    pub(super) fn of(&self, library: &str) -> Option<&Calls> {
+    pub(crate) fn of(&self, library: &str) -> Option<&Calls> {
         self.0.get(library)
     }
 
@@ -87,7 +87,7 @@ impl Like {
 
 impl Calls {
     /// The inputs of a call; `number` counts draws.
-    pub(super) fn draw(&self, seed: u64, number: u64) -> Option<Vec<f64>> {
+    pub(crate) fn draw(&self, seed: u64, number: u64) -> Option<Vec<f64>> {
         let mut random = ChaCha8Rng::seed_from_u64(seed ^ fnv(self.file.bytes()));
         random.set_stream(number);
         let call = random.random::<f64>() * self.rows.last()?.1;

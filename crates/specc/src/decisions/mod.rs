@@ -23,6 +23,7 @@ use crate::competition::Competition;
 use crate::lang::plan::CheckedSpec;
 use crate::points::{self, Draws, Site, Space};
 
+pub(crate) use like::Calls;
 pub use like::Like;
 use regret::Rule;
 pub use saved::{Saved, saved};

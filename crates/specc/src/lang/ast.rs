@@ -393,6 +393,8 @@ pub struct Library {
     pub kinds: Vec<Kind>,
     /// `default quick(cutoff = 16)`: what the program took before.
     pub incumbent: Option<Incumbent>,
+    /// `ways 3`, `slowdown 10%`: names and values.
+    pub limits: Vec<(Name, Name)>,
     /// The implementations, in order.
     pub candidates: Vec<Candidate>,
     /// Whether everything in it could be read; if not, a syntax error says why.

@@ -12,7 +12,9 @@ use strata_model::platform::HOSTS;
 
 use super::ast::{Code, Step};
 use super::code::block;
-use super::plan::{Binding, Candidate, CheckedSpec, Library, Measured, Model, ModelKind, ModelOptions};
+use super::plan::{
+    Binding, Candidate, CheckedSpec, Library, Limits, Measured, Model, ModelKind, ModelOptions,
+};
 use super::plan::{Parameter, Repeated, SpecFile, Timed};
 use super::print::{INDENT, WIDTH, candidate, header, respaced, sign};
 use super::wrap::{filled, wrapped};
@@ -116,6 +118,9 @@ impl CheckedSpec {
             let given = if given.is_empty() { String::new() } else { format!("({})", given.join(", ")) };
             lines.push(format!("default {}{given}", one.name));
         }
+        let Limits { ways, slowdown } = library.limits;
+        lines.extend(ways.map(|ways| format!("ways {ways}")));
+        lines.extend(slowdown.map(|slowdown| percentage("slowdown", slowdown)));
         lines.extend(library.candidates.iter().map(|one| self.candidate_text(one)));
         let inputs = self.header(library.inputs.iter().map(String::as_str));
         enclosed(&format!("library {}({inputs})", library.name), lines)
@@ -173,19 +178,20 @@ fn measured_lines(measured: &Measured, bindings: &[&Binding]) -> Vec<String> {
     lines
 }
 
+/// An option with a percentage that reads back as this fraction.
+fn percentage(part: &str, fraction: f64) -> String {
+    let texts = (0..=12).map(|digits| format!("{:.digits$}", 100.0 * fraction));
+    let exact = |text: &String| text.parse::<f64>().is_ok_and(|number| number / 100.0 == fraction);
+    let text = texts.into_iter().find(exact).unwrap_or_else(|| (100.0 * fraction).to_string());
+    format!("{part} {text}%")
+}
+
 /// Every option that may have another value elsewhere.
 fn options(options: &ModelOptions) -> Vec<String> {
     let usual = ModelOptions::default();
     let text = options.fit.to_text();
     let mut parts: Vec<String> =
         text.split(", ").filter(|part| !part.is_empty()).map(str::to_owned).collect();
-    // A percentage that reads back as this fraction.
-    let percentage = |part: &str, fraction: f64| {
-        let texts = (0..=12).map(|digits| format!("{:.digits$}", 100.0 * fraction));
-        let exact = |text: &String| text.parse::<f64>().is_ok_and(|number| number / 100.0 == fraction);
-        let text = texts.into_iter().find(exact).unwrap_or_else(|| (100.0 * fraction).to_string());
-        format!("{part} {text}%")
-    };
     // Those whose default depends on whether a library chooses by the model are always said.
     for (word, usual) in [("eliminate", "best-subset"), ("search", "when-needed")] {
         let said = parts.iter().find(|part| part.starts_with(word)).cloned();

@@ -352,6 +352,24 @@ pub struct Library {
     pub candidates: Vec<Candidate>,
     /// Which of them a program took before it chose, with the values of its parameters.
     pub incumbent: Option<(usize, Vec<i64>)>,
+    /// How few ways there are to be.
+    pub limits: Limits,
+}
+
+/// How few ways there are to be: candidates with values of their parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// The most ways.
+    pub ways: Option<usize>,
+    /// The most that an input may lose, as a share of the time.
+    pub slowdown: Option<f64>,
+}
+
+impl Limits {
+    /// Whether anything is limited.
+    pub fn are_set(self) -> bool {
+        self.ways.is_some() || self.slowdown.is_some()
+    }
 }
 
 /// One implementation of a library.

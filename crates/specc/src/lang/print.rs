@@ -397,6 +397,11 @@ impl Printer<'_> {
             self.out.push_str(&format!("default {}{given}", candidate.text));
             self.finish(span.end);
         }
+        for (name, value) in &library.limits {
+            self.begin(name.span, value.span.end, INDENT);
+            self.out.push_str(&format!("{} {}", name.text, value.text));
+            self.finish(value.span.end);
+        }
         for candidate in &library.candidates {
             self.begin(candidate.span, candidate.span.end, INDENT);
             let arguments: Vec<String> =

@@ -8,21 +8,7 @@
 
 use std::collections::BTreeSet;
 
-/// How few ways there are to be.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Limits {
-    /// The most ways.
-    pub ways: Option<usize>,
-    /// The most that an input may lose, as a share of the time.
-    pub slowdown: Option<f64>,
-}
-
-impl Limits {
-    /// Whether anything is limited.
-    pub fn are_set(self) -> bool {
-        self.ways.is_some() || self.slowdown.is_some()
-    }
-}
+use crate::lang::plan::Limits;
 
 /// The most ways of a set.
 const MOST: usize = 24;

@@ -9,11 +9,11 @@ use rand::{RngExt as _, SeedableRng as _};
 use strata_interchange::emit::thresholds::{Branch, Rule, Split, Table};
 use strata_select::Pin;
 
-use super::few::{self, Limits, least};
-use super::{Few, Loss, Taken, place};
+use super::few::{self, least};
+use super::{Few, Limits, Loss, Taken, place};
 use crate::competition::Competition;
 use crate::crossings::{self, Scale};
-use crate::decisions::pin;
+use crate::decisions::{Calls, pin};
 
 /// The greatest mean loss of a table against the models.
 pub const LOSS: f64 = 0.01;
@@ -50,6 +50,8 @@ struct Asked<'a> {
     inputs: Vec<f64>,
     free: &'a [usize],
     scales: Vec<Scale>,
+    /// Calls from which points are drawn instead.
+    calls: Option<&'a Calls>,
 }
 
 /// The table of a library over the inputs `free`, of few ways if these are limited.
@@ -76,7 +78,8 @@ pub(super) fn table(
     Ok(used(&ways, table))
 }
 
-/// The fewest ways of a library that suffice over the inputs that `fixed` does not hold.
+/// The fewest ways of a library that suffice over the inputs that `fixed` does not hold, at `calls`
+/// if there are any.
 ///
 /// # Errors
 /// As [`table`].
@@ -85,8 +88,9 @@ pub(super) fn few(
     fixed: &[(String, f64)],
     free: &[usize],
     limits: Limits,
+    calls: Option<&Calls>,
 ) -> Result<Few, String> {
-    let asked = Asked::new(competition, fixed, free)?;
+    let asked = Asked { calls, ..Asked::new(competition, fixed, free)? };
     let Picked { tried, sets, met, .. } = asked.pick(limits)?;
     let (points, chosen) = asked.points(2, POINTS);
     let field = asked.field(points, &chosen, &tried);
@@ -131,6 +135,7 @@ impl<'a> Asked<'a> {
                 .iter()
                 .map(|input| crossings::scale(competition, *input))
                 .collect::<Result<_, _>>()?,
+            calls: None,
         })
     }
 
@@ -162,8 +167,12 @@ impl<'a> Asked<'a> {
     fn points(&self, seed: u64, count: usize) -> (Vec<Vec<f64>>, Vec<(Taken, f64)>) {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let (mut points, mut chosen) = (Vec::new(), Vec::new());
-        for _ in 0..count {
-            let point: Vec<f64> = self.scales.iter().map(|scale| scale.at(random.random())).collect();
+        for number in 0..count as u64 {
+            let called = self.calls.and_then(|calls| calls.draw(seed, number));
+            let point: Vec<f64> = match called {
+                Some(call) => self.free.iter().map(|input| call[*input]).collect(),
+                None => self.scales.iter().map(|scale| scale.at(random.random())).collect(),
+            };
             let Ok(choice) = self.competition.choose(&self.at(&point), None) else { continue };
             let Some(seconds) = choice.expected else { continue };
             chosen.push(((choice.index, choice.parameters.to_vec()), seconds.get()));

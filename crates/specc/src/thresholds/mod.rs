@@ -2,6 +2,9 @@
 
 mod few;
 mod grow;
+mod limited;
+
+use std::fmt;
 
 use serde::Serialize;
 use strata_interchange::emit::thresholds::{
@@ -13,8 +16,9 @@ use crate::competition::Competition;
 use crate::crossings;
 use crate::crossovers::{self, Evidence};
 
-pub use few::Limits;
+pub use crate::lang::plan::Limits;
 pub use grow::{LOSS, NEVER, POINTS};
+pub use limited::limit;
 
 /// What choices lose against all ways, as shares of the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -23,6 +27,18 @@ pub struct Loss {
     pub mean: f64,
     /// At the worst input.
     pub worst: f64,
+}
+
+/// `up to 14 %, 0.4 % on average`
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.worst {
+            // A way that does not apply loses as much as is counted at all.
+            worst if worst < NEVER => write!(f, "up to {}", percent(worst))?,
+            _ => write!(f, "{} or more", percent(NEVER))?,
+        }
+        write!(f, ", {} on average", percent(self.mean))
+    }
 }
 
 impl Loss {
@@ -61,7 +77,7 @@ pub struct Few {
 pub fn few(competition: &Competition, fixed: &[(String, f64)], limits: Limits) -> Result<Few, String> {
     match free(competition, fixed).as_slice() {
         [] => Err(all_held(competition)),
-        free => grow::few(competition, fixed, free, limits),
+        free => grow::few(competition, fixed, free, limits, None),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Crossovers with their intervals, and what is exported of them, from models and samples that are
 //! made up, so that what must come out is known. Nothing is measured here.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -9,6 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 use specc::competition::Competition;
 use specc::crossovers::{self, Evidence, Origin};
+use specc::decisions::Like;
 use specc::fitting::{Overrides, fit};
 use specc::lang::load;
 use specc::thresholds::{self, Limits};
@@ -293,6 +295,51 @@ fn few_ways_are_as_few_and_lose_what_is_said() {
         &["export", "models.toml", "--to", "thresholds", "--ways", "1", "--at", "width=4"],
     );
     assert_eq!((status, out.matches("(\"").count()), (Some(0), 1), "{out}");
+}
+
+/// The best block is the square root of `n`; of blocks by steps of 1 a choice cannot try all.
+#[test]
+fn a_spec_s_ways_are_all_that_is_chosen() {
+    let pair = format!("{N}, {{ name = \"b\", min = 1.0, max = 1000.0, integer = true }}");
+    let blocks = |name: &str, step: &str| {
+        library(name, &["n"], &[("plain", "Plain")])
+            + "[[libraries.candidates]]\nname = \"blocked\"\nmodel = \"Blocked\"\narguments = [\"n\", \"b\"]\n\
+               parameters = [{ name = \"b\", min = 1, max = 1000, step = \""
+            + step
+            + "\" }]\n"
+    };
+    let terms = [("1", 100.0), ("n/b", 1.0), ("b", 1.0)];
+    let models = [model("Plain", N, &[("n", 0.3)]), model("Blocked", &pair, &terms)];
+    let free = set(&[models.concat(), blocks("few", "*2"), blocks("many", "+1"), blocks("any", "*2")]);
+    let spec = |name: &str, step: &str, limits: &str| {
+        format!(
+            "library {name}(n) {{ {limits} candidate plain = Plain(n)
+            candidate blocked = Blocked(n, b) for b in 1..=1000 step {step} }}\n"
+        )
+    };
+    let limits =
+        spec("few", "*2", "ways 3") + &spec("many", "+1", "ways 3; slowdown 1%") + &spec("any", "*2", "");
+    let text = format!("model Plain(n) ~ n\nmodel Blocked(n, b) ~ n/b, b\n{limits}");
+    let free = ModelSet::read(&free).unwrap();
+    let (mut set, spec) = (free.clone(), load("l.spec", &text).unwrap());
+    let notes = thresholds::limit(&mut set, &spec, &Like::default());
+    assert!(notes[0].starts_with("few: 3 of "), "{notes:?}");
+    assert!(notes[1].starts_with("many: 3 of ") && notes[1].contains("more than 1 %"), "{notes:?}");
+    assert_eq!((notes.len(), set.library("any")), (2, free.library("any")), "no limit, no change");
+    let set = ModelSet::read(&set.to_text()).unwrap();
+    for (name, most) in [("few", 0.1), ("many", 0.1)] {
+        let [all, limited] = [&free, &set].map(|set| Competition::new(set, name).unwrap());
+        let (mut taken, mut lost) = (BTreeSet::new(), 0.0);
+        for inputs in (0..500).map(|at| [(16.0 * (4096.0_f64).powf(at as f64 / 499.0)).round()]) {
+            let [best, choice] = [&all, &limited].map(|one| one.choose(&inputs, None).unwrap());
+            let [best, seconds] = [&best, &choice].map(|one| one.expected.unwrap().get());
+            taken.insert((choice.index, choice.parameters.to_vec()));
+            let of = taken.iter().filter_map(|(way, values)| all.expected(*way, &inputs, values));
+            assert_eq!(of.fold(f64::INFINITY, f64::min), seconds, "the best of the ways, at {inputs:?}");
+            lost += (seconds / best - 1.0) / 500.0;
+        }
+        assert!(taken.len() <= 3 && lost > 0.0 && lost < most, "{name}: {taken:?} {lost}");
+    }
 }
 
 /// Files of other programs do not say on which machine they were measured.

@@ -9,10 +9,11 @@ use strata_select::table::{MAX_PARAMETERS, Step};
 use super::calls::Models;
 use super::loops::{self, endless};
 use super::names::{duplicate, duplicates, forbid_calls, item_name, name_uses, unknown, value_name};
+use super::options;
 use super::range::{self, Range, Ranges, range, reserved};
 use crate::lang::ast::{self, StepOperator};
 use crate::lang::diagnostic::{CheckError, ErrorCode};
-use crate::lang::plan::{Candidate, Library, Model, Parameter};
+use crate::lang::plan::{Candidate, Library, Limits, Model, Parameter};
 
 /// A parameter's values are searched at run time.
 const MAX_VALUES: i64 = 1_000_000;
@@ -39,6 +40,27 @@ pub(super) fn check(
     let candidates: Vec<Candidate> =
         library.candidates.iter().map(|one| candidate(one, library, (models, plans), &mut errors)).collect();
     let incumbent = library.incumbent.as_ref().and_then(|one| incumbent(one, &candidates, &mut errors));
+    let names: Vec<ast::Name> = library.limits.iter().map(|(name, _)| name.clone()).collect();
+    errors.extend(duplicates("limit", &names));
+    let mut limits = Limits::default();
+    errors.extend(library.limits.iter().filter_map(|one| options::limit(&mut limits, one).err()));
+    for (one, parameter) in candidates.iter().flat_map(|one| one.parameters.iter().map(move |p| (one, p))) {
+        if let (Some((name, _)), false) =
+            (library.limits.first(), parameter.root.is_none() && parameter.first.is_none())
+        {
+            let message = format!(
+                "the ways of `{}` cannot be few: `{}` follows from the inputs",
+                one.name, parameter.name
+            );
+            let error = CheckError::new(
+                ErrorCode::Range,
+                message,
+                name.span,
+                "needs parameters with constant ranges",
+            );
+            errors.push(error.help("give the parameter a constant range, or leave the limit out"));
+        }
+    }
     let plan = Library {
         name: library.name.text.clone(),
         docs: library.docs.clone(),
@@ -47,6 +69,7 @@ pub(super) fn check(
         inputs: library.inputs.iter().map(|input| input.text.clone()).collect(),
         candidates,
         incumbent,
+        limits,
     };
     (plan, errors)
 }

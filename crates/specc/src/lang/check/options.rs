@@ -6,7 +6,7 @@ use strata_model::set::Mode;
 
 use crate::lang::ast::Name;
 use crate::lang::diagnostic::{CheckError, ErrorCode};
-use crate::lang::plan::ModelOptions;
+use crate::lang::plan::{Limits, ModelOptions};
 
 /// Sets one option.
 pub(super) fn set(options: &mut ModelOptions, name: &Name, value: &Name) -> Result<(), CheckError> {
@@ -27,6 +27,18 @@ pub(super) fn set(options: &mut ModelOptions, name: &Name, value: &Name) -> Resu
         _ => {
             let message = format!("there is no option `{}`", name.text);
             return Err(CheckError::new(ErrorCode::Unknown, message, name.span, "not known"));
+        }
+    }
+    Ok(())
+}
+
+/// Sets a limit of a library's ways.
+pub(super) fn limit(limits: &mut Limits, (name, value): &(Name, Name)) -> Result<(), CheckError> {
+    match name.text.as_str() {
+        "ways" => limits.ways = Some(count(value, 1, 24, "how many ways the models choose among")? as usize),
+        _ => {
+            let what = "by how much an input may be slower than with all ways";
+            limits.slowdown = Some(percentage(value, 0.0, 1000.0, what)?);
         }
     }
     Ok(())

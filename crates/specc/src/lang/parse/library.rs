@@ -13,10 +13,14 @@ impl Reader<'_> {
         let (name, family) = self.head(pair)?;
         let (inputs, kinds) = inputs(pair);
         let body = child(pair, Rule::library_body)?;
-        let (mut incumbent, mut candidates) = (None, Vec::new());
+        let (mut incumbent, mut limits, mut candidates) = (None, Vec::new(), Vec::new());
         for pair in body.clone().into_inner() {
             match pair.as_rule() {
                 Rule::incumbent => incumbent = self.incumbent(&pair),
+                Rule::limit => {
+                    let part = |rule| child(&pair, rule).as_ref().map(self::name);
+                    limits.extend(part(Rule::limit_name).zip(part(Rule::option_value)));
+                }
                 Rule::candidate => candidates.extend(self.candidate(&pair)),
                 Rule::stray_candidate => self.stray(&pair, Rule::candidate, "`candidate`"),
                 _ => {}
@@ -30,6 +34,7 @@ impl Reader<'_> {
             inputs,
             kinds,
             incumbent,
+            limits,
             candidates,
             complete: self.complete,
             span: here,
