@@ -44,11 +44,12 @@ pub fn constants(entry: &Entry) -> Vec<Way> {
     entry.candidates.iter().enumerate().flat_map(ways).collect()
 }
 
-/// The ways that are raced where `chosen` is chosen and the old rule takes `old`: the constants,
-/// these two, and a value to either side of the chosen one.
-pub fn ways(entry: &Entry, chosen: Way, old: Way) -> Vec<Way> {
+/// The ways that are raced where these are taken: the constants, these, and a value to either side of
+/// the first, which is chosen.
+pub fn ways(entry: &Entry, taken: &[Way; 3]) -> Vec<Way> {
     let mut ways = constants(entry);
-    ways.extend([chosen, old]);
+    ways.extend(taken);
+    let chosen = taken[0];
     let range = entry.candidates.get(chosen.candidate).and_then(|candidate| candidate.parameter.as_ref());
     if let (Some(range), Some(value)) = (range, chosen.parameter) {
         let beside = [value as f64 / APART.sqrt(), value as f64 * APART.sqrt()].map(|v| v.round() as i64);
@@ -109,7 +110,7 @@ mod tests {
             let x: Vec<usize> = entry.inputs.iter().map(|input| input.greatest).collect();
             let old = (entry.old)(&x);
             for chosen in constants(entry) {
-                let ways = ways(entry, chosen, old);
+                let ways = ways(entry, &[chosen, old, old]);
                 assert!(ways.contains(&chosen) && ways.contains(&old), "{}", entry.name);
                 for (index, candidate) in entry.candidates.iter().enumerate() {
                     let values: Vec<i64> = ways

@@ -78,8 +78,8 @@ impl Regrets {
 pub struct Outcome {
     /// The inputs.
     pub inputs: Vec<Vec<usize>>,
-    /// What was chosen there, by models and by the old rule.
-    pub taken: Vec<[Way; 2]>,
+    /// What was chosen there: by models, by the old rule, and by models of few ways.
+    pub taken: Vec<[Way; 3]>,
     /// How probable it is that the choice is the fastest, where it says so.
     pub claimed: Vec<Option<f64>>,
     /// The time that the choice predicts.
@@ -97,6 +97,11 @@ impl Outcome {
     /// The regrets of the old rule.
     pub fn by_old_rule(&self) -> Regrets {
         self.regrets(|input| self.taken[input][1])
+    }
+
+    /// The regrets of the choices by models among few ways.
+    pub fn by_few(&self) -> Regrets {
+        self.regrets(|input| self.taken[input][2])
     }
 
     /// The one way that had the least mean regret, and its regrets.
@@ -184,14 +189,14 @@ mod tests {
         };
         let outcome = Outcome {
             inputs: vec![vec![1], vec![2]],
-            taken: vec![[Way::with(1), Way::with(2)], [Way::with(2), Way::with(2)]],
+            taken: vec![[Way::with(1), Way::with(2), Way::with(2)], [Way::with(2); 3]],
             claimed: vec![Some(0.9), None],
             predicted: vec![Some(2.0), Some(3.0)],
             times: vec![times(1.0, 2.0), times(3.0, 2.0)],
         };
         assert_eq!(outcome.by_models().0, [0.0, 0.0]);
         assert_eq!(outcome.by_old_rule().worst(), (0, 1.0));
-        assert_eq!(outcome.by_old_rule().within(RIGHT), 0.5);
+        assert_eq!((outcome.by_old_rule().within(RIGHT), outcome.by_few().worst()), (0.5, (0, 1.0)));
         let (way, regrets) = outcome.best_constant().unwrap();
         assert_eq!((way, regrets.mean()), (Way::with(1), 0.25));
         assert_eq!(outcome.claimed_and_right(), (0.9, 1.0));

@@ -20,6 +20,9 @@ use own::race::{check, race};
 use own::report::{HEAD, Raced, goals, summary};
 use own::{Random, draw};
 
+/// The most ways of the models that are limited.
+const WAYS: usize = 3;
+
 struct Options {
     only: Vec<String>,
     budget: String,
@@ -129,7 +132,8 @@ fn run(options: &Options) -> Result<(), String> {
         };
         let chooser = Chooser::read(entry, &folder.join("models.toml"))?;
         eprintln!("{}: racing", entry.name);
-        let outcome = raced(entry, &chooser, inputs, options)?;
+        let few = Chooser::read(entry, &specc.limit(entry.name, &folder, WAYS)?)?;
+        let outcome = raced(entry, [&chooser, &few], inputs, options)?;
         let raced = Raced { entry, outcome, verdicts: chooser.verdicts(), calibration, busy: busy(&folder) };
         let file = folder.join("race.tsv");
         std::fs::write(&file, raced.timings()).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -153,18 +157,20 @@ fn run(options: &Options) -> Result<(), String> {
 /// Chooses for all inputs, then times all ways at each.
 fn raced(
     entry: &Entry,
-    chooser: &Chooser,
+    [chooser, few]: [&Chooser; 2],
     inputs: Vec<Vec<usize>>,
     options: &Options,
 ) -> Result<Outcome, String> {
     let chosen = inputs.iter().map(|x| chooser.choose(x)).collect::<Result<Vec<_>, _>>()?;
-    let taken: Vec<_> = inputs.iter().zip(&chosen).map(|(x, chosen)| [chosen.way, (entry.old)(x)]).collect();
+    let taken =
+        inputs.iter().zip(&chosen).map(|(x, chosen)| Ok([chosen.way, (entry.old)(x), few.choose(x)?.way]));
+    let taken = taken.collect::<Result<Vec<_>, String>>()?;
     let mut random = Random::new(!options.seed);
     let each = Duration::from_secs_f64(options.race / inputs.len() as f64);
     let times = inputs
         .iter()
         .zip(&taken)
-        .map(|(x, [chosen, old])| race(entry, x, draw::ways(entry, *chosen, *old), each, &mut random));
+        .map(|(x, taken)| race(entry, x, draw::ways(entry, taken), each, &mut random));
     Ok(Outcome {
         times: times.collect(),
         claimed: chosen.iter().map(|chosen| chosen.claimed).collect(),
