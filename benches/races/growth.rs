@@ -266,6 +266,7 @@ fn choose(models: usize) -> Result<[f64; 2], String> {
         inputs: vec!["x0".to_owned()],
         candidates: (0..models).map(candidate).collect(),
         incumbent: None,
+        equal: Vec::new(),
         regret: None,
     };
     let models = (0..models).map(|number| Model { name: name(number), ..model.clone() }).collect();

@@ -99,6 +99,7 @@ fn set() -> ModelSet {
     };
     let library = Library {
         incumbent: None,
+        equal: Vec::new(),
         regret: None,
         name: "sort".into(),
         inputs: vec!["keys".into(), "width".into()],

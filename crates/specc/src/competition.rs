@@ -21,6 +21,8 @@ pub struct Competition {
     spec: &'static str,
     rows: Vec<Row>,
     nodes: usize,
+    /// The candidates that compete; empty for all.
+    among: Vec<usize>,
     /// For each input, whether it takes whole numbers only.
     whole: Vec<bool>,
     /// For each input, whether round values have predictions of their own.
@@ -54,6 +56,7 @@ impl Competition {
             spec,
             rows,
             nodes: set.nodes(),
+            among: Vec::new(),
             whole,
             round,
             kinds: set.kinds.clone(),
@@ -65,6 +68,23 @@ impl Competition {
     pub fn on(mut self, nodes: Option<usize>) -> Self {
         self.nodes = nodes.unwrap_or(self.nodes);
         self
+    }
+
+    /// The same competition among the candidates whose results equal those of `name`, if it is given.
+    ///
+    /// # Errors
+    /// The models do not say which those are.
+    pub fn equal_to(mut self, name: Option<&str>) -> Result<Self, String> {
+        let Some(name) = name else { return Ok(self) };
+        let has = |group: &&Vec<String>| group.iter().any(|one| one == name);
+        let group = self.models.equal().iter().find(has).ok_or_else(|| {
+            format!(
+                "`{}`: its spec does not say what equals `{name}`, as by `equal {{{name}, other}}`",
+                self.name
+            )
+        })?;
+        self.among = group.iter().filter_map(|one| self.models.candidate(one)).collect();
+        Ok(self)
     }
 
     /// The library's name.
@@ -197,7 +217,9 @@ impl Competition {
         pin: Option<Pin<'p>>,
     ) -> Result<Choice, ChooseError<'p, Vec<Row>>> {
         let question = Question { pin, ..Question::new(self.nodes, inputs) };
-        choose_among((self.name, self.spec), self.rows.clone(), &self.models, question, &|_| true)
+        choose_among((self.name, self.spec), self.rows.clone(), &self.models, question, &|index| {
+            self.among.is_empty() || self.among.contains(&index)
+        })
     }
 }
 

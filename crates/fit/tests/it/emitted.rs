@@ -172,6 +172,7 @@ fn set() -> ModelSet {
         ],
         libraries: vec![Library {
             incumbent: Some(Incumbent { candidate: "radix".into(), parameters: vec![5], gain: 0.4 }),
+            equal: Vec::new(),
             regret: None,
             name: "sort".into(),
             inputs: vec!["keys".into(), "width".into()],

@@ -147,6 +147,7 @@ fn set() -> ModelSet {
         ],
         libraries: vec![Library {
             incumbent: Some(Incumbent { candidate: "every".into(), parameters: vec![3], gain: 0.3 }),
+            equal: Vec::new(),
             regret: None,
             name: "pickOne".into(),
             inputs: vec!["n".into()],

@@ -147,6 +147,12 @@ impl LibraryModels {
         &self.library.candidates
     }
 
+    /// Groups of candidates whose results are the same to the bit.
+    #[must_use]
+    pub fn equal(&self) -> &[Vec<String>] {
+        &self.library.equal
+    }
+
     /// The place of the candidate of this name.
     #[must_use]
     pub fn candidate(&self, name: &str) -> Option<usize> {

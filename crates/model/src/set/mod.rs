@@ -322,6 +322,8 @@ pub struct Library {
     pub candidates: Vec<LibraryCandidate>,
     /// The candidate that stays unless another is predicted to be faster by enough.
     pub incumbent: Option<Incumbent>,
+    /// Groups of candidates whose results are the same to the bit.
+    pub equal: Vec<Vec<String>>,
     /// The losses of choices among the candidates, if measured.
     pub regret: Option<Regret>,
 }

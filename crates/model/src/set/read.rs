@@ -215,6 +215,7 @@ fn library(value: &Value<'_>) -> Result<Library, SetError> {
         inputs: table.required("inputs", |inputs| inputs.list(Value::text))?,
         candidates: table.list("candidates", candidate)?,
         incumbent: table.optional("incumbent", incumbent)?,
+        equal: table.list("equal", |group| group.list(Value::text))?,
         regret: table.optional("regret", regret)?,
     };
     table.finish(read)

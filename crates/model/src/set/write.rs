@@ -169,6 +169,7 @@ impl Text {
                 &format!("{{ candidate = {name}, parameters = {parameters:?}, gain = {gain} }}"),
             );
         }
+        self.list("equal", &library.equal, |group| strings(group));
         if let Some(regret) = &library.regret {
             self.entry("regret", &self::regret(regret));
         }

@@ -51,7 +51,14 @@ fn candidate(name: &str, model: &str, arguments: &[&str]) -> LibraryCandidate {
 }
 
 fn library(name: &str, inputs: &[&str], candidates: Vec<LibraryCandidate>) -> Library {
-    Library { name: name.into(), inputs: owned(inputs), candidates, incumbent: None, regret: None }
+    Library {
+        name: name.into(),
+        inputs: owned(inputs),
+        candidates,
+        incumbent: None,
+        equal: Vec::new(),
+        regret: None,
+    }
 }
 
 fn range(name: &str, max: i64) -> ParameterRange {

@@ -53,6 +53,7 @@ impl Case {
             models: fitted.iter().map(|f| f.model.clone()).collect(),
             libraries: vec![Library {
                 incumbent: None,
+                equal: Vec::new(),
                 regret: None,
                 name: "clear".into(),
                 inputs: vec!["length".into()],

@@ -269,6 +269,10 @@ pub(super) struct Choosing {
     /// Take this candidate, for example `sort=radix:11`.
     #[arg(long, value_name = "LIBRARY=CANDIDATE[:PARAMETER]")]
     pub(super) pin: Option<String>,
+    /// Choose among candidates whose results equal those of this one to the bit, as `equal` in the
+    /// spec says.
+    #[arg(long, value_name = "CANDIDATE")]
+    pub(super) equal_to: Option<String>,
 }
 
 /// What is asked of models.
@@ -361,6 +365,10 @@ pub(super) struct ThresholdsOf {
     pub(super) samples: Option<PathBuf>,
     #[command(flatten)]
     pub(super) few: FewWays,
+    /// Choose among candidates whose results equal those of this one to the bit, as `equal` in the
+    /// spec says.
+    #[arg(long, value_name = "CANDIDATE")]
+    pub(super) equal_to: Option<String>,
     /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,

@@ -309,7 +309,7 @@ pub(super) fn tell_failed(what: &str, path: &Path, model: &str) {
 /// `specc choose`.
 pub(super) fn choose(path: &Path, library: &str, at: &At, how: &Choosing) -> Result<(), Failure> {
     let (layout, as_json) = (at.nodes, at.json);
-    let Choosing { explain, pin } = how;
+    let Choosing { explain, pin, equal_to } = how;
     let set = read(path)?;
     let Some(named) = set.library(library) else {
         return match set.model(library) {
@@ -323,7 +323,8 @@ pub(super) fn choose(path: &Path, library: &str, at: &At, how: &Choosing) -> Res
     let models: Vec<String> = named.candidates.iter().map(|one| one.model.clone()).collect();
     let models: Vec<&str> = models.iter().map(String::as_str).collect();
     let set = on_machines(path, set, &models, at)?;
-    let competition = competition(&set, path, Some(library))?.on(layout.map(Layout::nodes));
+    let all = competition(&set, path, Some(library))?.on(layout.map(Layout::nodes));
+    let competition = all.equal_to(equal_to.as_deref()).map_err(Failure::Usage)?;
     let given = placed(&set, path, competition.inputs(), &at.inputs, layout)?;
     let inputs = values(&set, &format!("library `{library}`"), competition.inputs(), &given)?;
     let pin = pin.as_deref().map(Pin::parse).transpose().map_err(|e| Failure::Usage(e.to_string()))?;

@@ -29,10 +29,7 @@ pub(super) fn thresholds(path: &Path, asked: &ThresholdsOf) -> Result<(), Failur
     }
     let mut found = Vec::new();
     for library in &libraries {
-        let competition = competition(&set, path, Some(&library.name))?.on(asked.nodes.map(Layout::nodes));
-        let at = placed(&set, path, competition.inputs(), &asked.at, asked.nodes)?;
-        warn_of_failed(&competition, path);
-        warn_of_round(&competition);
+        let (competition, at) = competing(&set, path, library, asked)?;
         found.push(of_library(&set, &competition, (&at, asked.by.as_deref()), &evidence)?);
     }
     if asked.json {
@@ -40,6 +37,21 @@ pub(super) fn thresholds(path: &Path, asked: &ThresholdsOf) -> Result<(), Failur
     }
     let blocks: Vec<String> = found.iter().map(|found| block(found, width())).collect();
     print(blocks.join("\n\n"))
+}
+
+/// The candidates that are asked for, and the inputs that are held.
+fn competing(
+    set: &ModelSet,
+    path: &Path,
+    library: &Library,
+    asked: &ThresholdsOf,
+) -> Result<(Competition, Vec<Binding>), Failure> {
+    let all = competition(set, path, Some(&library.name))?.on(asked.nodes.map(Layout::nodes));
+    let competition = all.equal_to(asked.equal_to.as_deref()).map_err(Failure::Usage)?;
+    let at = placed(set, path, competition.inputs(), &asked.at, asked.nodes)?;
+    warn_of_failed(&competition, path);
+    warn_of_round(&competition);
+    Ok((competition, at))
 }
 
 /// The fewest ways of each library that suffice.
@@ -52,11 +64,8 @@ fn few_ways(
     let limits = Limits::from(asked.few);
     let (mut blocks, mut values) = (Vec::new(), Vec::new());
     for library in libraries {
-        let competition = competition(set, path, Some(&library.name))?.on(asked.nodes.map(Layout::nodes));
-        let at = placed(set, path, competition.inputs(), &asked.at, asked.nodes)?;
+        let (competition, at) = competing(set, path, library, asked)?;
         known(&format!("library `{}`", library.name), competition.inputs(), &at)?;
-        warn_of_failed(&competition, path);
-        warn_of_round(&competition);
         let fixed = numbers(set, &at)?;
         let few = thresholds::few(&competition, &fixed, limits).map_err(Failure::Usage)?;
         let name =

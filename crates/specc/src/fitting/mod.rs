@@ -309,8 +309,8 @@ impl Fitting {
                 let known = candidates.iter().any(|one| one.name == candidate);
                 known.then(|| Incumbent { candidate, parameters: parameters.clone(), gain: UNMEASURED_GAIN })
             });
-            let name = library.name.clone();
-            self.set.libraries.push(Library { name, inputs, candidates, incumbent, regret: None });
+            let (name, equal) = (library.name.clone(), library.equal.clone());
+            self.set.libraries.push(Library { name, inputs, candidates, incumbent, equal, regret: None });
         }
     }
 

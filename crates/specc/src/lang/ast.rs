@@ -395,6 +395,8 @@ pub struct Library {
     pub incumbent: Option<Incumbent>,
     /// `ways 3`, `slowdown 10%`: names and values.
     pub limits: Vec<(Name, Name)>,
+    /// `equal {serial, blocked}`: candidates with the same results.
+    pub equal: Vec<Vec<Name>>,
     /// The implementations, in order.
     pub candidates: Vec<Candidate>,
     /// Whether everything in it could be read; if not, a syntax error says why.

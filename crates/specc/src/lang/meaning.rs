@@ -121,6 +121,7 @@ impl CheckedSpec {
         let Limits { ways, slowdown } = library.limits;
         lines.extend(ways.map(|ways| format!("ways {ways}")));
         lines.extend(slowdown.map(|slowdown| percentage("slowdown", slowdown)));
+        lines.extend(library.equal.iter().map(|group| format!("equal {{{}}}", group.join(", "))));
         lines.extend(library.candidates.iter().map(|one| self.candidate_text(one)));
         let inputs = self.header(library.inputs.iter().map(String::as_str));
         enclosed(&format!("library {}({inputs})", library.name), lines)

@@ -354,6 +354,8 @@ pub struct Library {
     pub incumbent: Option<(usize, Vec<i64>)>,
     /// How few ways there are to be.
     pub limits: Limits,
+    /// Groups of candidates whose results are the same to the bit.
+    pub equal: Vec<Vec<String>>,
 }
 
 /// How few ways there are to be: candidates with values of their parameters.

@@ -402,6 +402,13 @@ impl Printer<'_> {
             self.out.push_str(&format!("{} {}", name.text, value.text));
             self.finish(value.span.end);
         }
+        for group in &library.equal {
+            let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
+            self.begin(first.span, last.span.end, INDENT);
+            let names: Vec<&str> = group.iter().map(|name| name.text.as_str()).collect();
+            self.out.push_str(&format!("equal {{{}}}", names.join(", ")));
+            self.finish(last.span.end);
+        }
         for candidate in &library.candidates {
             self.begin(candidate.span, candidate.span.end, INDENT);
             let arguments: Vec<String> =

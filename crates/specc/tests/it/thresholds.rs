@@ -297,6 +297,28 @@ fn few_ways_are_as_few_and_lose_what_is_said() {
     assert_eq!((status, out.matches("(\"").count()), (Some(0), 1), "{out}");
 }
 
+#[test]
+fn a_choice_is_held_to_what_is_equal() {
+    let folder = tempfile::tempdir().unwrap();
+    let equal = plane().replacen(
+        "inputs = [\"n\", \"width\"]\n[",
+        "inputs = [\"n\", \"width\"]\nequal = [[\"wide\", \"narrow\"]]\n[",
+        1,
+    );
+    fs::write(folder.path().join("models.toml"), equal).unwrap();
+    let choose = |more: &[&str]| {
+        let asked = ["choose", "models.toml", "plane", "n=400", "width=40", "--json"];
+        specc(folder.path(), &[&asked, more].concat())
+    };
+    let taken = |more: &[&str]| serde_json::from_str::<Value>(&choose(more).1).unwrap()["candidate"].clone();
+    assert_eq!((taken(&[]), taken(&["--equal-to", "narrow"])), ("small".into(), "narrow".into()));
+    let (status, _, err) = choose(&["--equal-to", "small"]);
+    assert!(status == Some(2) && err.contains("does not say what equals `small`"), "{err}");
+    let asked = ["crossovers", "models.toml", "--ways", "3", "--equal-to", "wide"];
+    let (_, out, _) = specc(folder.path(), &asked);
+    assert!(out.starts_with("plane: 2 of 2 ways") && !out.contains("small"), "{out}");
+}
+
 /// The best block is the square root of `n`; of blocks by steps of 1 a choice cannot try all.
 #[test]
 fn a_spec_s_ways_are_all_that_is_chosen() {

@@ -61,6 +61,14 @@ pub(super) fn check(
             errors.push(error.help("give the parameter a constant range, or leave the limit out"));
         }
     }
+    let grouped: Vec<ast::Name> = library.equal.concat();
+    errors.extend(duplicates("equal candidate", &grouped));
+    let known = || candidates.iter().map(|one| one.name.as_str());
+    for name in grouped.iter().filter(|name| known().all(|known| known != name.text)) {
+        errors.push(unknown("the candidate", &name.text, name.span, known()));
+    }
+    let equal =
+        library.equal.iter().map(|group| group.iter().map(|name| name.text.clone()).collect()).collect();
     let plan = Library {
         name: library.name.text.clone(),
         docs: library.docs.clone(),
@@ -70,6 +78,7 @@ pub(super) fn check(
         candidates,
         incumbent,
         limits,
+        equal,
     };
     (plan, errors)
 }

@@ -212,6 +212,7 @@ fn in_words(rule: Rule) -> Option<&'static str> {
         Rule::candidate | Rule::candidate_word => "`candidate`",
         Rule::incumbent | Rule::default_word => "`default`",
         Rule::limit | Rule::limit_name => "`ways` or `slowdown`",
+        Rule::equal => "`equal`",
         Rule::given => "a parameter with its value, `cutoff = 16`",
         Rule::require_key | Rule::candidate_require => "`require`",
         Rule::binding | Rule::line_inputs | Rule::line_terms => "`name:expression`",

@@ -14,12 +14,17 @@ impl Reader<'_> {
         let (inputs, kinds) = inputs(pair);
         let body = child(pair, Rule::library_body)?;
         let (mut incumbent, mut limits, mut candidates) = (None, Vec::new(), Vec::new());
+        let mut equal: Vec<Vec<Name>> = Vec::new();
         for pair in body.clone().into_inner() {
             match pair.as_rule() {
                 Rule::incumbent => incumbent = self.incumbent(&pair),
                 Rule::limit => {
                     let part = |rule| child(&pair, rule).as_ref().map(self::name);
                     limits.extend(part(Rule::limit_name).zip(part(Rule::option_value)));
+                }
+                Rule::equal => {
+                    let members = child(&pair, Rule::members)?;
+                    equal.push(children(&members, Rule::member).map(|one| self::name(&one)).collect());
                 }
                 Rule::candidate => candidates.extend(self.candidate(&pair)),
                 Rule::stray_candidate => self.stray(&pair, Rule::candidate, "`candidate`"),
@@ -35,6 +40,7 @@ impl Reader<'_> {
             kinds,
             incumbent,
             limits,
+            equal,
             candidates,
             complete: self.complete,
             span: here,
