@@ -189,6 +189,13 @@ impl Samples {
         self.models.iter().find(|model| model.name == name)
     }
 
+    /// When the last timing began, in seconds of the run; 0 if time is simulated.
+    #[must_use]
+    pub fn latest(&self) -> f64 {
+        let rows = self.models.iter().flat_map(|model| &model.rows);
+        rows.flat_map(|row| &row.notes.timings).map(|timing| timing.moment).fold(0.0, f64::max)
+    }
+
     /// The numbers of nodes on which the samples were taken, ascending.
     #[must_use]
     pub fn node_counts(&self) -> Vec<usize> {

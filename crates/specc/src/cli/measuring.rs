@@ -33,12 +33,14 @@ const DECISIONS_PLAN: &str = "decisions-plan.txt";
 pub(super) struct Decided {
     pub(super) judged: Vec<Judged>,
     pub(super) is_kept: bool,
+    /// For how long they were timed.
+    pub(super) seconds: f64,
 }
 
 impl Decided {
     /// Of new models.
     pub(super) fn of(judged: Vec<Judged>) -> Self {
-        Self { judged, is_kept: false }
+        Self { judged, ..Self::default() }
     }
 }
 
@@ -295,16 +297,17 @@ impl<'a> Campaign<'a> {
         let timed = self.time_decisions(set, seconds, (decisions::INPUTS, like), earlier.map(|_| held))?;
         let Some((decisions, times)) = timed else { return Ok(Decided::default()) };
         let judged = decisions.judge(set, &times, true);
-        let Some(earlier) = earlier else { return Ok(Decided::of(judged)) };
+        let of = |judged| Decided { seconds: times.latest(), ..Decided::of(judged) };
+        let Some(earlier) = earlier else { return Ok(of(judged)) };
         let mut kept = earlier.clone();
         let by_kept = decisions.judge(&mut kept, &times, false);
         let saved = decisions::saved(&by_kept, &judged);
         saved.iter().for_each(|one| tell!("note: {one}"));
         if saved.iter().any(Saved::is_gain) {
-            return Ok(Decided::of(judged));
+            return Ok(of(judged));
         }
         *set = kept;
-        Ok(Decided { judged: by_kept, is_kept: true })
+        Ok(Decided { is_kept: true, ..of(by_kept) })
     }
 
     /// Times up to this many decisions of each library of `set`, for at most `seconds`; `None` if
@@ -569,9 +572,7 @@ pub(super) fn more_time(samples: &Samples, set: &ModelSet) -> Option<String> {
         .iter()
         .filter(noisy)
         .max_by(|a, b| a.noise.unwrap_or(0.0).total_cmp(&b.noise.unwrap_or(0.0)))?;
-    let rows = samples.models.iter().flat_map(|model| &model.rows);
-    let measured = rows.flat_map(|row| &row.notes.timings).map(|timing| timing.moment).fold(0.0, f64::max);
-    let more = (3.0 * measured).ceil();
+    let more = (3.0 * samples.latest()).ceil();
     (more > 0.0).then(|| {
         format!(
             "noise is what limits {} most ({:.1} % of a sample): {} more would halve it, \

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use miette::{Diagnostic, Report};
-use strata_model::{Kinds, ModelSet, Points, Samples, Sha256, can_install};
+use strata_model::{Kinds, ModelSet, Points, Samples, Seconds, Sha256, can_install};
 use strata_report::fit_json;
 use strata_screen::{self as screen, Failure, print, tell, wrapped};
 use strata_select::say;
@@ -160,16 +160,17 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
             false => measuring::measure(&spec, target, output),
         })?;
     let code = emit::code_hash(&spec, &target.features.features)?;
+    let mut took = 0.0;
     let decide = &mut |set: &mut ModelSet, spent: f64| {
         set.code_sha256.clone_from(&code);
         thresholds::limit(set, &spec, &like).iter().for_each(|note| tell!("{note}"));
-        match is_choosing(&spec) {
-            true => {
-                let seconds = (budget - spent).max(DECIDING * budget);
-                campaign.decide(set, seconds, (&like, earlier.as_ref()))
-            }
+        let seconds = (budget - spent).max(DECIDING * budget);
+        let decided = match is_choosing(&spec) {
+            true => campaign.decide(set, seconds, (&like, earlier.as_ref())),
             false => Ok(Decided::default()),
-        }
+        };
+        took = spent + decided.as_ref().map_or(0.0, |decided| decided.seconds);
+        decided
     };
     let how = Overrides { few: refining.refine, ..Overrides::from(how) };
     let source = (&[samples][..], &Reading::default());
@@ -183,6 +184,11 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
             }
             other => other,
         })?;
+    if let Some(note) =
+        ended(took, budget).filter(|_| target.nodes.len() < 2 && measuring::longer(target, output).is_none())
+    {
+        tell!("{note}");
+    }
     let Some(set) = finished else { return Ok(()) };
     if *install {
         for file in strata_model::install(&set).map_err(|error| Failure::Machine(error.to_string()))? {
@@ -191,6 +197,21 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
     }
     added.map_or(Ok(()), |tables| tables.add(&set))
 }
+
+/// What is said of a calibration whose budget was longer than its points needed; nothing where time
+/// is simulated.
+fn ended(took: f64, budget: f64) -> Option<String> {
+    (took > 0.0 && took < EARLY * budget).then(|| {
+        let [took, budget] = [took, budget].map(|one| Seconds::new(one).unwrap_or_default());
+        format!(
+            "ended after {took} of {budget}: every point is as exact as `--precision` asks, or was timed as often as \
+             `--most` lets it"
+        )
+    })
+}
+
+/// Up to this share of its budget a calibration ended early.
+const EARLY: f64 = 0.9;
 
 /// The part of the budget for timing decisions.
 const DECIDING: f64 = 0.3;
@@ -270,10 +291,9 @@ fn finish(
             measured.path
         ));
     }
-    let moments = samples.models.iter().flat_map(|model| &model.rows).flat_map(|row| &row.notes.timings);
     let took = start.elapsed();
     // An error of the judgement is reported later, so that the models are still written.
-    let decided = decide(&mut fitting.set, moments.map(|timing| timing.moment).fold(0.0, f64::max));
+    let decided = decide(&mut fitting.set, samples.latest());
     // If nothing was fitted, earlier models are kept.
     let output = output.filter(|_| !fitting.set.models.is_empty() || fitting.failures.is_empty());
     let is_kept = decided.as_ref().is_ok_and(|decided| decided.is_kept);
@@ -351,4 +371,15 @@ fn show(fitting: &Fitting, output: Option<&Path>, screen: Screen) -> Result<(), 
     }
     let between = if libraries.is_empty() { "" } else { "\n" };
     print(format_args!("{between}{}", models::lines(set, width)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ended;
+
+    #[test]
+    fn a_budget_that_is_left_is_told() {
+        assert!(ended(31.2, 45.0).is_some_and(|note| note.starts_with("ended after 31.2 s of 45.0 s: ")));
+        assert_eq!([ended(44.0, 45.0), ended(0.0, 45.0)], [None, None]);
+    }
 }
