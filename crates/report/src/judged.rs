@@ -28,10 +28,15 @@ impl Judged {
         self.inputs.iter().find(|(name, _)| name == input).map(|(_, value)| *value)
     }
 
+    /// The loss as text; a negative one is noise.
+    fn lost(&self) -> String {
+        percent(self.loss.max(0.0))
+    }
+
     /// Marks it in a plot.
     pub(crate) fn mark(&self, marks: &mut Marks, place: Place) {
         let class = if self.loss < LOST { "judged" } else { "lost" };
-        let told = format!("{}: choosing {} lost {}", self.at, self.chosen, percent(self.loss));
+        let told = format!("{}: choosing {} lost {}", self.at, self.chosen, self.lost());
         marks.square(place, class, &told);
     }
 }
@@ -72,7 +77,7 @@ pub(crate) fn tables(page: &mut Page, judged: &[Judged]) {
                 "<tr><th scope=\"row\">{}</th><td><code>{}</code></td><td class=\"n\">{}</td></tr>\n",
                 Escaped(&one.at),
                 Escaped(&one.chosen),
-                Escaped(&percent(one.loss))
+                Escaped(&one.lost())
             ));
         }
         page.end_table();

@@ -25,8 +25,8 @@ mod residuals;
 mod scale;
 mod selection;
 
-use strata_model::set::Model;
-use strata_model::{ModelSet, Samples, number_text};
+use strata_model::set::{Input, Model};
+use strata_model::{Kinds, ModelSet, Samples, kind_text};
 
 pub use curves::{Crossing, Curve, Curves, Measured};
 pub use help::Help;
@@ -70,10 +70,11 @@ impl Report<'_> {
 
 /// A sample's inputs and times, in words: `n = 5, width = 8: 2.1 ms, predicted 2 ms`.
 #[must_use]
-pub fn told(model: &Model, residual: &Residual) -> String {
+pub fn told(model: &Model, kinds: &Kinds, residual: &Residual) -> String {
     let inputs = model.inputs.iter().zip(&residual.inputs);
+    let text = |input: &Input, value: f64| kind_text(kinds, &input.name, value);
     let inputs: Vec<String> =
-        inputs.map(|(input, value)| format!("{} = {}", input.name, number_text(*value))).collect();
+        inputs.map(|(input, value)| format!("{} = {}", input.name, text(input, *value))).collect();
     let [observed, predicted] = [residual.observed, residual.predicted].map(plot::time_text);
     format!("{}: {observed}, predicted {predicted}", inputs.join(", "))
 }

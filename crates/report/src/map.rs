@@ -35,9 +35,17 @@ pub struct Axis {
     pub name: String,
     /// Its values, one a column (or row) of cells.
     pub values: Vec<f64>,
+    /// The names for which its values stand, if the input is a kind.
+    pub names: Vec<String>,
 }
 
 impl Axis {
+    /// A value as its name or in few characters.
+    #[must_use]
+    pub fn text(&self, value: f64) -> String {
+        self.names.get(value as usize).cloned().unwrap_or_else(|| Self::label(value))
+    }
+
     /// A value in few characters: 65536 as `64Ki`.
     #[must_use]
     pub fn label(value: f64) -> String {
@@ -157,9 +165,10 @@ pub(crate) fn svg(map: &Map, judged: &[&Judged], width: u32) -> Option<String> {
     }
     let size = (width, (90 + ROW * rows.min(100) as u32).clamp(150, 720));
     draw(size, |root| {
-        let x = Scale::cells(&map.x.values, Axis::label);
+        let x = Scale::cells(&map.x.values, Axis::label).named(&map.x.names);
         let blank: fn(f64) -> String = |_| String::new();
-        let y = Scale::cells(&map.y.values, if map.y.name.is_empty() { blank } else { Axis::label });
+        let y = if map.y.name.is_empty() { blank } else { Axis::label };
+        let y = Scale::cells(&map.y.values, y).named(&map.y.names);
         let named = |scale, name| Named { scale, name };
         let (x_named, y_named) = (named(&x, map.x.name.as_str()), named(&y, map.y.name.as_str()));
         let mut chart = chart(root, x_named, y_named, Frame::new(false))?;
@@ -254,7 +263,7 @@ mod tests {
 
     #[test]
     fn values_have_places_among_cells() {
-        let axis = Axis { name: "n".into(), values: vec![4.0, 8.0, 16.0] };
+        let axis = Axis { name: "n".into(), values: vec![4.0, 8.0, 16.0], names: Vec::new() };
         assert_eq!(
             [1.0, 4.0, 6.0, 8.0, 12.0, 16.0, 99.0].map(|v| axis.place(v)),
             [0.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.0]

@@ -1,6 +1,5 @@
 //! The section of one model: equation, coefficients, domain, plots.
 
-use strata_model::number_text;
 use strata_model::set::{Kind, Model, Nodes};
 
 use crate::histogram::Histogram;
@@ -10,14 +9,19 @@ use crate::plot::{self, Cloud, Plot, Point};
 use crate::told;
 use strata_fit::stats::confidence;
 use strata_fit::{Fitted, Residual};
-use strata_model::{count, percent};
+use strata_model::{Kinds, count, kind_text, percent};
 use strata_select::normal::HALF_WIDTH;
 
 /// Samples with the greatest errors that are listed.
 const GREATEST: usize = 10;
 
 /// The section of a model; its plots show at most `points` samples each.
-pub(crate) fn section(page: &mut Page, model: &Model, fitted: Option<&Fitted>, points: usize) {
+pub(crate) fn section(
+    page: &mut Page,
+    (model, kinds): (&Model, &Kinds),
+    fitted: Option<&Fitted>,
+    points: usize,
+) {
     let name = Escaped(&model.name);
     page.add(format_args!(
         "<section class=\"model\" aria-labelledby=\"model-{name}\">\n<h3 id=\"model-{name}\">{name}"
@@ -28,7 +32,7 @@ pub(crate) fn section(page: &mut Page, model: &Model, fitted: Option<&Fitted>, p
                 "</h3>\n<p>A formula over other models, never fitted.</p>\n<p class=\"equation\"><code>{name} = {}</code></p>\n",
                 Escaped(expression)
             ));
-            domain(page, model);
+            domain(page, (model, kinds));
         }
         Kind::Unmeasured => page.add(format_args!("</h3>\n<p>Not known: {}.</p>\n", Escaped(&model.reason))),
         Kind::Fitted => {
@@ -55,8 +59,8 @@ pub(crate) fn section(page: &mut Page, model: &Model, fitted: Option<&Fitted>, p
                 list(page, fitted.warnings.iter().chain(&fitted.notes).map(String::as_str));
             }
             coefficients(page, model);
-            domain(page, model);
-            plots(page, model, fitted.map_or(&[], |f| &f.residuals), points);
+            domain(page, (model, kinds));
+            plots(page, (model, kinds), fitted.map_or(&[], |f| &f.residuals), points);
         }
     }
     page.add(format_args!(
@@ -162,7 +166,7 @@ fn coefficients(page: &mut Page, model: &Model) {
 }
 
 /// The validity domain of the model.
-fn domain(page: &mut Page, model: &Model) {
+fn domain(page: &mut Page, (model, kinds): (&Model, &Kinds)) {
     if !model.inputs.is_empty() {
         page.begin_table(
             &format!("Validity domain of {}: there is no prediction outside", model.name),
@@ -171,14 +175,15 @@ fn domain(page: &mut Page, model: &Model) {
         for input in &model.inputs {
             let values = match (input.min == input.max, input.integer) {
                 (true, _) => "one only",
+                (false, true) if kinds.contains_key(&input.name) => "names",
                 (false, true) => "whole numbers",
                 (false, false) => "any",
             };
             page.add(format_args!(
                 "<tr><th scope=\"row\"><code>{}</code></th><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{values}</td></tr>\n",
                 Escaped(&input.name),
-                number_text(input.min),
-                number_text(input.max)
+                kind_text(kinds, &input.name, input.min),
+                kind_text(kinds, &input.name, input.max)
             ));
         }
         page.end_table();
@@ -205,7 +210,7 @@ fn domain(page: &mut Page, model: &Model) {
     }
 }
 
-fn plots(page: &mut Page, model: &Model, residuals: &[Residual], most: usize) {
+fn plots(page: &mut Page, (model, kinds): (&Model, &Kinds), residuals: &[Residual], most: usize) {
     if residuals.is_empty() {
         return;
     }
@@ -244,7 +249,7 @@ fn plots(page: &mut Page, model: &Model, residuals: &[Residual], most: usize) {
             });
         }
     };
-    let told = |sample: usize| residuals.get(sample).map_or(String::new(), |r| told(model, r));
+    let told = |sample: usize| residuals.get(sample).map_or(String::new(), |r| told(model, kinds, r));
     let cloud = |points| Cloud { points, most, told: &told };
     show(
         plot::observed_against_predicted(&cloud(points(&|r| r.predicted, &|_, observed| observed))),
@@ -259,7 +264,8 @@ fn plots(page: &mut Page, model: &Model, residuals: &[Residual], most: usize) {
     for (i, input) in model.inputs.iter().enumerate() {
         let at = |r: &Residual| r.inputs.get(i).copied().unwrap_or(f64::NAN);
         let title = format!("Relative error against {}", input.name);
-        show(plot::errors_against_input(&cloud(points(&at, &error_of)), &input.name), &title, "");
+        let names = kinds.get(&input.name).map_or(&[][..], Vec::as_slice);
+        show(plot::errors_against_input(&cloud(points(&at, &error_of)), &input.name, names), &title, "");
     }
     let held_out: Vec<f64> = residuals.iter().filter(|r| r.verify).map(error).collect();
     let histogram = Histogram::new(&held_out);
@@ -281,11 +287,11 @@ fn plots(page: &mut Page, model: &Model, residuals: &[Residual], most: usize) {
         });
     }
     page.add(format_args!("</div>\n"));
-    greatest_errors(page, model, residuals);
+    greatest_errors(page, (model, kinds), residuals);
 }
 
 /// The samples that the model errs most at, for those who have no pointer.
-fn greatest_errors(page: &mut Page, model: &Model, residuals: &[Residual]) {
+fn greatest_errors(page: &mut Page, (model, kinds): (&Model, &Kinds), residuals: &[Residual]) {
     let mut worst: Vec<&Residual> = residuals.iter().collect();
     let by_error =
         |a: &&Residual, b: &&Residual| b.relative_error().abs().total_cmp(&a.relative_error().abs());
@@ -300,7 +306,7 @@ fn greatest_errors(page: &mut Page, model: &Model, residuals: &[Residual]) {
     for r in worst.iter().take(GREATEST) {
         page.add(format_args!(
             "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td></tr>\n",
-            Escaped(&told(model, r)),
+            Escaped(&told(model, kinds, r)),
             Escaped(&percent(r.relative_error()))
         ));
     }

@@ -78,7 +78,7 @@ pub(crate) fn page(report: &Report<'_>) -> String {
         for model in &set.models {
             models::section(
                 &mut page,
-                model,
+                (model, &set.kinds),
                 report.fitted.iter().find(|f| f.model.name == model.name),
                 points,
             );

@@ -210,8 +210,12 @@ pub(crate) fn errors_against_prediction(cloud: &Cloud<'_>) -> Option<Plot> {
 }
 
 /// Relative errors in per cent against an input.
-pub(crate) fn errors_against_input(cloud: &Cloud<'_>, input: &str) -> Option<Plot> {
-    let x = Scale::of_input(cloud.points.iter().map(|p| p.x), value_text)?;
+pub(crate) fn errors_against_input(cloud: &Cloud<'_>, input: &str, names: &[String]) -> Option<Plot> {
+    let places: Vec<f64> = (0..names.len()).map(|place| place as f64).collect();
+    let x = match names {
+        [] => Scale::of_input(cloud.points.iter().map(|p| p.x), value_text)?,
+        _ => Scale::cells(&places, value_text).named(names),
+    };
     errors(cloud, Named { scale: &x, name: input })
 }
 
@@ -335,6 +339,6 @@ mod tests {
         assert_eq!((plot.all, plot.visible), (10, 8));
         assert!(plot.drawn <= 5);
         assert!(plot.svg.contains("<title>&lt;4&gt;</title>"), "{}", plot.svg);
-        assert!(errors_against_input(&Cloud { points: Vec::new(), ..cloud }, "n").is_none());
+        assert!(errors_against_input(&Cloud { points: Vec::new(), ..cloud }, "n", &[]).is_none());
     }
 }

@@ -16,6 +16,8 @@ pub(crate) struct Scale {
     low: f64,
     high: f64,
     label: fn(f64) -> String,
+    /// In place of labels, the names of cells.
+    names: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -44,7 +46,7 @@ impl Scale {
         // Labels need a range that contains round values.
         let low = (low / 1.5).max(f64::MIN_POSITIVE);
         let high = (high * 1.5).max(2.0 * low).min(f64::MAX);
-        Some(Self { layout: Layout::Log, low, high, label })
+        Some(Self { layout: Layout::Log, low, high, label, names: Vec::new() })
     }
 
     /// A linear scale from `low` to `high`, which is widened if it is a point. The length of the
@@ -53,13 +55,18 @@ impl Scale {
         let [low, high] = [low, high].map(|end| end.clamp(-f64::MAX / 2.0, f64::MAX / 2.0));
         let (low, high) =
             if low < high { (low, high) } else { (low - low.abs().max(1.0), high + high.abs().max(1.0)) };
-        Self { layout: Layout::Linear, low, high, label }
+        Self { layout: Layout::Linear, low, high, label, names: Vec::new() }
     }
 
     /// The values side by side, regardless of their distances.
     pub(crate) fn cells(values: &[f64], label: fn(f64) -> String) -> Self {
         let high = values.len() as f64 - 0.5;
-        Self { layout: Layout::Cells(values.to_vec()), low: -0.5, high, label }
+        Self { layout: Layout::Cells(values.to_vec()), low: -0.5, high, label, names: Vec::new() }
+    }
+
+    /// The same cells with names, if there are any.
+    pub(crate) fn named(self, names: &[String]) -> Self {
+        Self { names: names.to_vec(), ..self }
     }
 
     /// The scale that suits the values of an input; `None` without finite values.
@@ -92,6 +99,9 @@ impl Scale {
 
     /// The text of a labelled position.
     pub(crate) fn text(&self, place: f64) -> String {
+        if let Some(name) = self.names.get(place as usize) {
+            return name.clone();
+        }
         (self.label)(match &self.layout {
             Layout::Linear => place,
             // Restores a value that was round before the logarithm.

@@ -4,7 +4,7 @@ use strata_model::Seconds;
 
 use crate::html::{Escaped, Figure, Page};
 use crate::judged::{self, Judged};
-use crate::map::{self, Axis, Cell, Map, SURE};
+use crate::map::{self, Cell, Map, SURE};
 use crate::plot::{NARROW, WIDE};
 use strata_model::percent;
 
@@ -120,7 +120,7 @@ fn crossings(page: &mut Page, map: &Map) {
         Escaped(&map.x.name)
     ));
     for line in map.crossings.chunk_by(|a, b| a.across == b.across) {
-        let at = line[0].across.map_or(String::new(), |y| format!("{} = {}: ", map.y.name, Axis::label(y)));
+        let at = line[0].across.map_or(String::new(), |y| format!("{} = {}: ", map.y.name, map.y.text(y)));
         let changes = line.iter().map(|crossing| format!(" < {} < {}", crossing.label, crossing.to));
         let ways = line[0].from.clone() + &changes.collect::<String>();
         page.add(format_args!("<li>{}<code>{}</code></li>\n", Escaped(&at), Escaped(&ways)));
@@ -133,7 +133,7 @@ fn crossings(page: &mut Page, map: &Map) {
 fn table(page: &mut Page, index: usize, map: &Map) {
     let corner =
         if map.y.name.is_empty() { map.x.name.clone() } else { format!("{} \\ {}", map.y.name, map.x.name) };
-    let labels: Vec<String> = map.x.values.iter().map(|v| Axis::label(*v)).collect();
+    let labels: Vec<String> = map.x.values.iter().map(|v| map.x.text(*v)).collect();
     let columns: Vec<&str> =
         std::iter::once(corner.as_str()).chain(labels.iter().map(String::as_str)).collect();
     page.begin_matrix(
@@ -141,7 +141,7 @@ fn table(page: &mut Page, index: usize, map: &Map) {
         &columns,
     );
     for (y, value) in map.y.values.iter().enumerate().rev() {
-        let label = if map.y.name.is_empty() { map.library.clone() } else { Axis::label(*value) };
+        let label = if map.y.name.is_empty() { map.library.clone() } else { map.y.text(*value) };
         page.add(format_args!("<tr><th scope=\"row\" id=\"map-{index}-{y}\">{}</th>", Escaped(&label)));
         for cell in map.cells.get(y).into_iter().flatten() {
             let odds = cell.odds.map_or(String::new(), |odds| percent(odds.fastest));

@@ -1,11 +1,14 @@
+//! Samples that cover less than they should: kinds without samples, and numbers of nodes.
+//!
 //! Warns where the samples of one number of nodes cover less of an input's range than those of
 //! another, because the budget ended early or loop bounds read `P`. A model has one range for all
 //! its numbers of nodes.
 
 use std::collections::BTreeMap;
 
-use strata_model::count;
+use strata_model::expr::{BinaryOp, Expr, ExprKind};
 use strata_model::samples::ModelSamples;
+use strata_model::{Kinds, count};
 
 /// A covered part of an input's range smaller than this is reported.
 const PART: f64 = 0.25;
@@ -36,6 +39,30 @@ pub(crate) fn partial(samples: &ModelSamples, inputs: &[String]) -> Vec<String> 
         }
     }
     notes
+}
+
+/// The names of kinds that no sample has, each by its input and place.
+pub(crate) fn unseen_names<'a>(samples: &ModelSamples, kinds: &'a Kinds) -> Vec<(&'a str, usize)> {
+    let column = |input: &str| samples.columns.iter().position(|column| column.text == input);
+    let all = kinds.iter().filter_map(|(input, names)| Some((input, names.len(), column(input)?)));
+    let unseen = all.flat_map(|(input, count, column)| {
+        let has = move |place: &usize| {
+            samples.rows.iter().any(|row| row.values.get(column) == Some(&(*place as f64)))
+        };
+        (0..count).filter(move |place| !has(place)).map(|place| (&**input, place))
+    });
+    unseen.collect()
+}
+
+/// Whether an expression compares an input with this place of a name.
+pub(crate) fn tests(expr: &Expr, input: &str, place: usize) -> bool {
+    let is_test = match &expr.kind {
+        ExprKind::Binary(BinaryOp::Equal, a, b) => {
+            a.as_name() == Some(input) && b.as_number() == Some(place as f64)
+        }
+        _ => false,
+    };
+    is_test || expr.children().into_iter().any(|part| tests(part, input, place))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The predictions of all candidates of a library along each of its inputs.
 
 use strata_fit::Fitted;
+use strata_model::kind_text;
 use strata_report::{Curve, Curves, Measured};
 
 use crate::competition::Competition;
@@ -16,7 +17,9 @@ pub fn compute(competition: &Competition, fitted: &[Fitted]) -> Vec<Curves> {
     }
     let values: Vec<Vec<f64>> = ranges.iter().map(|(low, high)| grid(*low, *high)).collect();
     let middle: Vec<f64> = values.iter().map(|v| v[v.len() / 2]).collect();
-    let along = (0..values.len()).filter(|input| values[*input].len() > 1);
+    // Nothing lies between the names of a kind.
+    let is_kind = |input: usize| competition.kinds().contains_key(&competition.inputs()[input]);
+    let along = (0..values.len()).filter(|input| values[*input].len() > 1 && !is_kind(*input));
     let drawn = |input: usize| to_the_ends(&values[input], ranges[input]);
     along.map(|input| along_input(competition, fitted, input, &drawn(input), &middle)).collect()
 }
@@ -53,7 +56,7 @@ fn along_input(
                 let value = *r.inputs.get(place)?;
                 let here = at(value).get(candidate)?.as_ref()?.seconds.get();
                 let seconds = here * r.observed / r.predicted;
-                let told = strata_report::told(&fitted.model, r);
+                let told = strata_report::told(&fitted.model, competition.kinds(), r);
                 Some(Measured { value, seconds, verify: r.verify, told })
             };
             Some(fitted.residuals.iter().filter_map(near).collect())
@@ -67,7 +70,9 @@ fn along_input(
     let names = competition.inputs();
     let others = (0..names.len()).filter(|other| *other != input);
     let others: Vec<(String, f64)> = others.map(|other| (names[other].clone(), middle[other])).collect();
-    let held: Vec<String> = others.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let text = |name: &str, value: f64| kind_text(competition.kinds(), name, value);
+    let held: Vec<String> =
+        others.iter().map(|(name, value)| format!("{name} = {}", text(name, *value))).collect();
     let crossings = crossings::compute(competition, &others, Some(&names[input]));
     Curves {
         library: competition.name().to_owned(),

@@ -1,7 +1,7 @@
 //! Selection maps: the fastest candidate over two inputs of a library (Brewer 1994, Figs 4-8 and
 //! 4-13).
 
-use strata_model::count;
+use strata_model::{count, kind_text};
 use strata_report::{Axis, Cell, Map};
 use strata_select::table::roundness;
 
@@ -43,12 +43,13 @@ pub fn compute(competition: &Competition, fixed: &[(String, f64)]) -> Result<Map
         {
             *value = if *value < high { *value + 1.0 } else { *value - 1.0 };
         }
-        Ok(Axis { name: names[input].clone(), values })
+        let kinds = competition.kinds().get(&names[input]).cloned().unwrap_or_default();
+        Ok(Axis { name: names[input].clone(), values, names: kinds })
     };
     let x_axis = axis(x)?;
     let y_axis = match y {
         Some(y) => axis(y)?,
-        None => Axis { name: String::new(), values: vec![0.0] },
+        None => Axis { name: String::new(), values: vec![0.0], names: Vec::new() },
     };
     let mut inputs: Vec<f64> = names.iter().map(|n| held(n).unwrap_or(0.0)).collect();
     let mut cells = Vec::new();
@@ -71,7 +72,9 @@ pub fn compute(competition: &Competition, fixed: &[(String, f64)]) -> Result<Map
         }
         cells.push(row);
     }
-    let held: Vec<String> = fixed.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let text = |name: &str, value: f64| kind_text(competition.kinds(), name, value);
+    let held: Vec<String> =
+        fixed.iter().map(|(name, value)| format!("{name} = {}", text(name, *value))).collect();
     let nodes = count(competition.nodes(), "node", "nodes");
     let candidates = competition.candidates();
     let parameters =

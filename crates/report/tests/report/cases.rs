@@ -131,7 +131,11 @@ fn curves() -> Curves {
 
 /// No models, no samples, and a map without cells.
 pub(crate) fn empty() -> Case {
-    let map = Map { cells: Vec::new(), y: Axis { name: "y".into(), values: Vec::new() }, ..map() };
+    let map = Map {
+        cells: Vec::new(),
+        y: Axis { name: "y".into(), values: Vec::new(), names: Vec::new() },
+        ..map()
+    };
     let (set, samples, fitted, failures, curves, judged, help) = Default::default();
     Case { set, samples, fitted, failures, maps: vec![map], curves, judged, help }
 }
@@ -205,6 +209,7 @@ pub(crate) fn wide_map() -> Map {
         Cell { winner, parameters: vec![x as i64], tied: Vec::new(), seconds, odds }
     };
     let axis = |name: &str, count: i32| Axis {
+        names: Vec::new(),
         name: name.into(),
         values: (0..count).map(|e| 2f64.powi(e)).collect(),
     };
@@ -234,8 +239,8 @@ pub(crate) fn map() -> Map {
     Map {
         library: "sort <i>".into(),
         fixed: "P = 4 & more".into(),
-        x: Axis { name: "keys <x>".into(), values: vec![16.0, 1024.0, 1_048_576.0] },
-        y: Axis { name: "width".into(), values: vec![8.0, 64.0] },
+        x: Axis { name: "keys <x>".into(), values: vec![16.0, 1024.0, 1_048_576.0], names: Vec::new() },
+        y: Axis { name: "width".into(), values: vec![8.0, 64.0], names: Vec::new() },
         candidates: vec!["radix".into(), "sample".into()],
         parameters: vec![vec!["bits".into()], Vec::new()],
         cells: vec![

@@ -4,10 +4,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use strata_model::set::Verdict::Failed;
-use strata_model::{ModelSet, Platform, Sha256, SpecId, count, grouped, percent, rounded, sha256_hex};
+use strata_model::{
+    ModelSet, Platform, Sha256, SpecId, count, grouped, kind_text, percent, rounded, sha256_hex,
+};
 use strata_screen::{Failure, print, shortened, tell, width, wrapped};
 
 use super::args::{Compare, CompareHow, Reading};
+use super::values::json_values;
 use super::{choosing, crossovers, exchange, racing};
 use crate::compare::{self, By, Change, LibraryChange, LineChange, ModelChange, Models, Part, Run, Verdict};
 use crate::crossovers::Crossover;
@@ -428,8 +431,12 @@ fn chain(ways: &[String], crossovers: &[Crossover]) -> String {
 
 /// The text lines about choices along a line, each with its indentation.
 fn library_lines(library: &LibraryChange, one: &LineChange) -> Vec<(usize, String)> {
+    let text = |name: &str, value: f64| match library.kinds.contains_key(name) {
+        true => kind_text(&library.kinds, name, value),
+        false => number(value),
+    };
     let held: Vec<String> =
-        one.at.iter().map(|(name, value)| format!("{name} = {}", number(*value))).collect();
+        one.at.iter().map(|(name, value)| format!("{name} = {}", text(name, *value))).collect();
     let at = if held.is_empty() { String::new() } else { format!("{}: ", held.join(", ")) };
     let now = chain(&one.after.0, &one.after.1);
     if !one.is_changed() {
@@ -458,8 +465,7 @@ fn library_json(library: &LibraryChange) -> Value {
         json!({ "ways": ways, "crossovers": crossovers.iter().map(one).collect::<Vec<_>>() })
     };
     let line = |one: &LineChange| {
-        let held: serde_json::Map<String, Value> =
-            one.at.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        let held = json_values(&library.kinds, one.at.iter().map(|(name, value)| (&**name, *value)));
         let moved = one.crossovers.iter().map(|moved| {
             let [from, to] = &moved.between;
             json!({ "from": from, "to": to, "before": moved.at[0], "after": moved.at[1], "moved": moved.moved })

@@ -12,12 +12,12 @@ use super::args::{Binding, ThresholdsOf};
 use super::choosing::{competition, known, no_library, numbers, placed, read, warn_of_failed, warn_of_round};
 use super::comparing::folded;
 use super::measuring::DECISIONS;
-use super::values::Layout;
+use super::values::{Layout, json_value, json_values};
 use crate::competition::Competition;
 use crate::crossings::Crossings;
 use crate::crossovers::{self, Chain, Crossover, Crossovers, Evidence, Origin, Tuneup};
 use crate::decisions::pin;
-use crate::thresholds::{self, Few, Limits, Loss, Taken};
+use crate::thresholds::{self, Few, Limits, Taken};
 
 /// `specc thresholds`.
 pub(super) fn thresholds(path: &Path, asked: &ThresholdsOf) -> Result<(), Failure> {
@@ -73,7 +73,7 @@ fn few_ways(
         values.push(json!({
             "library": library.name,
             "nodes": competition.nodes(),
-            "held": fixed.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+            "held": json_values(&set.kinds, fixed.iter().map(|(name, value)| (&**name, *value))),
             "ways": few.ways.iter().map(|(way, share)| json!({ "way": name(way), "share": share })).collect::<Vec<_>>(),
             "of": few.of,
             "points": few.points,
@@ -283,8 +283,7 @@ fn number(value: f64) -> String {
 
 fn json_of(found: &Crossovers) -> Value {
     let Crossovers { crossings, lines, origin } = found;
-    let held: serde_json::Map<String, Value> =
-        crossings.held.iter().map(|(input, value)| (input.clone(), json!(value))).collect();
+    let held = json_values(&crossings.kinds, crossings.held.iter().map(|(input, value)| (&**input, *value)));
     let lines = crossings.lines.iter().zip(lines).map(|(line, chain)| {
         let one = |crossover: &Crossover| {
             let [from, to] = crossover.ways.each_ref().map(|way| crossings.name(way));
@@ -304,7 +303,7 @@ fn json_of(found: &Crossovers) -> Value {
             })
         };
         json!({
-            "at": line.at,
+            "at": crossings.across.as_deref().zip(line.at).map(|(input, at)| json_value(&crossings.kinds, input, at)),
             "ways": chain.segments.iter().map(|segment| crossings.name(&segment.way)).collect::<Vec<_>>(),
             "left_out_would_save": chain.lost,
             "crossovers": chain.crossovers.iter().map(one).collect::<Vec<_>>(),

@@ -4,12 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use serde_json::{Map, Value, json};
-use strata_model::{ModelSet, Points, Samples, Sha256, write_atomically};
+use serde_json::{Value, json};
+use strata_model::{Kinds, ModelSet, Points, Samples, Sha256, write_atomically};
 use strata_screen::{Failure, print, tell, width};
 
 use super::args::{Advise, Reading, Refining, Target as On};
 use super::measuring::{self, Campaign};
+use super::values::json_values;
 use super::{choosing, exchange, specs, tables};
 use crate::advise::{self, Advice, Limits, Target};
 use crate::drive::Interrupt;
@@ -63,7 +64,11 @@ pub(super) fn advise(args: &Advise) -> Result<(), Failure> {
             path.display()
         );
     }
-    if args.json { print(advice_json(&advice)) } else { print(tables::advice_table(&advice, width())) }
+    if args.json {
+        print(advice_json(&advice, &spec.kinds))
+    } else {
+        print(tables::advice_table(&advice, &spec.kinds, width()))
+    }
 }
 
 /// The named targets; without names all libraries or, if there is none, all models.
@@ -87,13 +92,13 @@ fn targets(set: &ModelSet, named: &[String], path: &Path) -> Result<Vec<Target>,
     named.iter().map(find).collect()
 }
 
-fn advice_json(advice: &Advice) -> Value {
+fn advice_json(advice: &Advice, kinds: &Kinds) -> Value {
     let target = |t: &advise::TargetLoss| {
         let kind = if matches!(t.target, Target::Library(_)) { "library" } else { "model" };
         json!({ "name": t.target.name(), "kind": kind, "before": t.before, "after": t.after })
     };
     let sample = |s: &advise::Advised| {
-        let at: Map<String, Value> = s.at.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        let at = json_values(kinds, s.at.iter().map(|(name, value)| (&**name, *value as f64)));
         json!({ "model": s.model, "at": at, "before": s.before, "after": s.after, "seconds": s.cost })
     };
     json!({

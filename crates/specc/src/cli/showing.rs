@@ -11,7 +11,7 @@ use super::choosing::{
     competition, known, no_such_name, numbers, placed, read, warn_of_failed, warn_of_round,
 };
 use super::tables::map_table;
-use super::values::Layout;
+use super::values::{Layout, json_value, json_values};
 use super::{models, winners};
 use crate::crossings::{self, Crossing, Crossings, Segment};
 use crate::map;
@@ -82,7 +82,10 @@ fn json_of(map: &Map, crossings: &Crossings) -> Value {
         })
     };
     let cells: Vec<Vec<Value>> = map.cells.iter().map(|row| row.iter().map(cell).collect()).collect();
-    let axis = |axis: &Axis| json!({ "name": axis.name, "values": axis.values });
+    let value =
+        |axis: &Axis, value: f64| axis.names.get(value as usize).map_or(json!(value), |name| json!(name));
+    let values = |axis: &Axis| axis.values.iter().map(|one| value(axis, *one)).collect::<Vec<_>>();
+    let axis = |axis: &Axis| json!({ "name": axis.name, "values": values(axis) });
     json!({
         "library": map.library,
         "x": axis(&map.x),
@@ -113,13 +116,12 @@ fn crossings_json(crossings: &Crossings) -> Value {
     };
     let line = |line: &crossings::Line| {
         json!({
-            "at": line.at,
+            "at": crossings.across.as_deref().zip(line.at).map(|(input, at)| json_value(&crossings.kinds, input, at)),
             "segments": line.segments.iter().map(segment).collect::<Vec<_>>(),
             "crossings": line.crossings().map(crossing).collect::<Vec<_>>(),
         })
     };
-    let held: serde_json::Map<String, Value> =
-        crossings.held.iter().map(|(input, value)| (input.clone(), json!(value))).collect();
+    let held = json_values(&crossings.kinds, crossings.held.iter().map(|(input, value)| (&**input, *value)));
     json!({
         "by": crossings.by,
         "across": crossings.across,

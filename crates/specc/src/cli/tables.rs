@@ -2,18 +2,20 @@
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
-use strata_model::Seconds;
-use strata_report::{Axis, Map, SURE};
+use strata_model::{Kinds, Seconds, kind_text};
+use strata_report::{Map, SURE};
 use strata_screen::{columns_of, shortened, wrapped};
 
 use crate::advise::{Advice, Target, TargetLoss};
 
 /// One row for each sample, the most useful first, then the effect of all samples on each target.
-pub(super) fn advice_table(advice: &Advice, width: usize) -> String {
+pub(super) fn advice_table(advice: &Advice, kinds: &Kinds, width: usize) -> String {
     let mut table = new(width);
     table.set_header(["model", "point", "expected loss before", "after", "cost"]);
     for sample in &advice.samples {
-        let at: Vec<String> = sample.at.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let text =
+            |(name, value): &(String, i64)| format!("{name}={}", kind_text(kinds, name, *value as f64));
+        let at: Vec<String> = sample.at.iter().map(text).collect();
         table.add_row([
             sample.model.clone(),
             at.join(" "),
@@ -96,7 +98,7 @@ fn grid(map: &Map, columns: &[usize], width: usize) -> String {
     // A map over one input has a single row, without a label.
     let one = map.y.name.is_empty();
     let corner = if one { map.x.name.clone() } else { format!("{} \\ {}", map.y.name, map.x.name) };
-    let labels = columns.iter().map(|x| Axis::label(map.x.values[*x]));
+    let labels = columns.iter().map(|x| map.x.text(map.x.values[*x]));
     table.set_header(std::iter::once(shortened(&corner, longest)).chain(labels));
     for (y, value) in map.y.values.iter().enumerate() {
         let row = columns.iter().filter_map(|x| map.cells.get(y)?.get(*x));
@@ -106,7 +108,7 @@ fn grid(map: &Map, columns: &[usize], width: usize) -> String {
             let text = if cell.seconds.is_ok() { text } else { format!("({text})") };
             if cell.is_sure() { text } else { text + "?" }
         });
-        let label = if one { String::new() } else { Axis::label(*value) };
+        let label = if one { String::new() } else { map.y.text(*value) };
         table.add_row(std::iter::once(label).chain(cells));
     }
     table.to_string()
@@ -123,7 +125,7 @@ pub(super) fn new(width: usize) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use strata_report::Cell;
+    use strata_report::{Axis, Cell};
     use strata_select::Odds;
 
     #[test]
@@ -131,8 +133,8 @@ mod tests {
         let mut map = Map {
             library: "job".into(),
             fixed: "4 nodes".into(),
-            x: Axis { name: "n".into(), values: vec![1024.0, 2048.0, 4096.0] },
-            y: Axis { name: String::new(), values: vec![0.0] },
+            x: Axis { name: "n".into(), values: vec![1024.0, 2048.0, 4096.0], names: Vec::new() },
+            y: Axis { name: String::new(), values: vec![0.0], names: vec!["random".into()] },
             candidates: vec!["steps".into()],
             parameters: vec![vec!["width".into()]],
             crossings: Vec::new(),

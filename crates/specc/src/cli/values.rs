@@ -3,8 +3,9 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use serde_json::{Map, Value, json};
 use strata_model::expr::is_name;
-use strata_model::{Kinds, Seconds, Unit, did_you_mean, number_text};
+use strata_model::{Kinds, Seconds, Unit, did_you_mean, kind_text, number_text};
 use strata_screen::Failure;
 
 /// An input with its value, `keys=1000`, or `kind=sorted`.
@@ -59,6 +60,20 @@ impl FromStr for Binding {
         }
         Ok(Self { name: name.trim().to_owned(), text: value.trim().to_owned() })
     }
+}
+
+/// A value of an input as JSON: the name of its kind, or a number.
+pub(super) fn json_value(kinds: &Kinds, input: &str, value: f64) -> Value {
+    if kinds.contains_key(input) { json!(kind_text(kinds, input, value)) } else { json!(value) }
+}
+
+/// Values of inputs as JSON.
+pub(super) fn json_values<'a>(
+    kinds: &Kinds,
+    inputs: impl IntoIterator<Item = (&'a str, f64)>,
+) -> Map<String, Value> {
+    let one = |(input, value): (&str, f64)| (input.to_owned(), json_value(kinds, input, value));
+    inputs.into_iter().map(one).collect()
 }
 
 /// A cost and what it is multiplied by, `Send.bytes*=0.5`.

@@ -1,7 +1,7 @@
 //! The changes of a library's choices between two runs.
 
 use strata_interchange::emit::thresholds::FLAT;
-use strata_model::ModelSet;
+use strata_model::{Kinds, ModelSet};
 use strata_select::normal::HALF_WIDTH;
 
 use super::Run;
@@ -24,6 +24,8 @@ pub struct LibraryChange {
     pub nodes: usize,
     /// The changes at each value of a second input.
     pub lines: Vec<LineChange>,
+    /// The inputs that are one of a few names.
+    pub kinds: Kinds,
 }
 
 /// The changes of the choices along a line.
@@ -110,7 +112,7 @@ pub fn libraries(before: &Run, after: &Run) -> Result<Vec<LibraryChange>, String
             all.extend(line_of((&was, &one), (&is, &two), at));
         }
         let (library, nodes) = (library.name.clone(), was.nodes());
-        changes.push(LibraryChange { library, by, nodes, lines: all });
+        changes.push(LibraryChange { library, by, nodes, lines: all, kinds: new.kinds.clone() });
     }
     Ok(changes)
 }

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 use strata_model::set::Kind;
-use strata_model::{ModelSet, Samples, did_you_mean, number_text};
+use strata_model::{Kinds, ModelSet, Samples, did_you_mean, kind_text};
 
 use crate::crossovers::Evidence;
 
@@ -132,9 +132,10 @@ pub fn models(before: &Run, after: &Run) -> Result<Models, String> {
     }
     let mut models = Models::default();
     let level = LEVEL / (2.0 * shared.len() as f64);
+    let kinds = after.set.as_ref().map_or_else(Kinds::new, |set| set.kinds.clone());
     for name in &shared {
         match ratios::of(name, [before, after])? {
-            Some(ratios) => models.changes.extend(changes_of(name, &ratios, level)),
+            Some(ratios) => models.changes.extend(changes_of(name, &ratios, &kinds, level)),
             None => models.left_out.push(format!("`{name}` was measured at no point of both")),
         }
     }
@@ -156,13 +157,14 @@ pub fn models(before: &Run, after: &Run) -> Result<Models, String> {
 }
 
 /// The change of a model, or of each of few points that were measured repeatedly.
-fn changes_of(name: &str, ratios: &ratios::Ratios, level: f64) -> Vec<ModelChange> {
+fn changes_of(name: &str, ratios: &ratios::Ratios, kinds: &Kinds, level: f64) -> Vec<ModelChange> {
     let ratios::Ratios { by, names, points, off, repeats } = ratios;
     if let Some(repeats) = repeats {
         let level = level / repeats.len() as f64;
         let one = |(point, repeats): (&Point, &ratios::Repeats)| {
             let at = names.iter().zip(&point.at).take(names.len() - 1);
-            let at: Vec<String> = at.map(|(name, value)| format!("{name}={}", number_text(*value))).collect();
+            let at: Vec<String> =
+                at.map(|(name, value)| format!("{name}={}", kind_text(kinds, name, *value))).collect();
             let model = if points.len() == 1 { name.to_owned() } else { format!("{name} {}", at.join(" ")) };
             ModelChange { model, by: *by, whole: Change::by_repeats(*repeats, level), parts: None }
         };

@@ -17,13 +17,13 @@ use strata_model::samples::ModelSamples;
 use strata_model::set::{
     Incumbent, Kind, Library, LibraryCandidate, Model, ModelSet, ParameterRange, Verdict,
 };
-use strata_model::{Expr, Kinds, Platform, Samples, Unit, did_you_mean};
+use strata_model::{Expr, Kinds, Platform, Samples, Unit, did_you_mean, kind_text};
 
 use crate::coverage;
-use crate::lang::plan::{CheckedSpec, Model as SpecModel, ModelKind};
+use crate::lang::plan::{CheckedSpec, Input, Model as SpecModel, ModelKind};
 use crate::otherwise;
 use crate::parameters;
-use crate::points::{Site, competing, not_competing};
+use crate::points::{self, Site, Space, competing, not_competing};
 use caution::{of_several, unseen};
 use machine::{names_here, requires_here, requires_of, terms_here};
 
@@ -184,7 +184,31 @@ impl Fitting {
             let Some(requires) = requires_here(model, samples.platform.as_ref(), &mut self.failures) else {
                 continue;
             };
-            let terms = terms_here(model, samples.platform.as_ref(), &mut self.warnings);
+            let mut terms = terms_here(model, samples.platform.as_ref(), &mut self.warnings);
+            let unseen = coverage::unseen_names(measured, &spec.kinds);
+            terms.retain(|term| !unseen.iter().any(|(input, place)| coverage::tests(term, input, *place)));
+            for (input, place) in unseen {
+                let spaces = points::spaces(spec, site(samples.platform.as_ref().map_or(1, |p| p.nodes)));
+                // What a `require` leaves out lacks no samples.
+                let is_possible = |space: &Space| {
+                    measured.rows.iter().any(|row| {
+                        let with = |(value, one): (&f64, &Input)| {
+                            if one.name == input { place as f64 } else { *value }
+                        };
+                        space
+                            .at_inputs(&row.values.iter().zip(&model.inputs).map(with).collect::<Vec<_>>())
+                            .is_some()
+                    })
+                };
+                let space = spaces.iter().flatten().find(|space| space.name() == model.name);
+                if space.is_none_or(is_possible) {
+                    let name = kind_text(&spec.kinds, input, place as f64);
+                    self.warnings.push(format!(
+                        "model `{}`: no sample has {input} = {name}, so nothing is known of it",
+                        model.name
+                    ));
+                }
+            }
             let structure = Structure {
                 inputs: model.inputs.iter().map(|i| i.name.clone()).collect(),
                 terms,

@@ -297,11 +297,26 @@ fn a_kind_has_coefficients_and_choices_of_its_own() {
     }
     let (out, _) = expect(0, &["show", "out/models.toml", "Few"], folder.path());
     assert!(out.contains("n*random") && out.contains("kind in {random, sorted}"), "{out}");
+    for (asked, names) in [
+        (&["map", "out/models.toml", "--grid"][..], &["│ random   ┆", "│ sorted   ┆"][..]),
+        (&["map", "out/models.toml", "--json"], &["\"values\":[\"random\",\"sorted\"]", "\"at\":\"sorted\""]),
+        (&["crossovers", "out/models.toml", "--json"], &["\"at\":\"random\""]),
+        (&["compare", "out", "out"], &["kind = sorted: "]),
+    ] {
+        let (out, _) = expect(0, asked, folder.path());
+        assert!(names.iter().all(|name| out.contains(name)), "{asked:?} {out}");
+    }
+    let page = fs::read_to_string(folder.path().join("out/report.html")).unwrap();
+    assert!(page.contains("kind = sorted") && !page.contains("kind = 1"), "names on the page");
     let rust = fs::read_to_string(folder.path().join("out/models.rs")).unwrap();
     assert!(
         rust.contains("inputs EitherInput { n: usize, kind: EitherKind in [Random, Sorted] };"),
         "{rust}"
     );
+    let random: Vec<&str> = text.lines().filter(|line| !line.contains("sorted")).collect();
+    fs::write(folder.path().join("times.csv"), random.join("\n")).unwrap();
+    let (_, err) = expect(0, &fit, folder.path());
+    assert!(err.contains("no sample has kind = sorted") && !err.contains("is zero"), "{err}");
     fs::write(folder.path().join("times.csv"), text.replace("sorted", "srted")).unwrap();
     let (_, err) = expect(1, &fit, folder.path());
     assert!(err.contains("times.csv:4:7: `kind` is one of random, sorted, not `srted`"), "{err}");
