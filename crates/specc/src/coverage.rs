@@ -6,9 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use strata_model::expr::{BinaryOp, Expr, ExprKind};
 use strata_model::samples::ModelSamples;
-use strata_model::{Kinds, count};
+use strata_model::{Expr, Kinds, count};
 
 /// A covered part of an input's range smaller than this is reported.
 const PART: f64 = 0.25;
@@ -54,15 +53,10 @@ pub(crate) fn unseen_names<'a>(samples: &ModelSamples, kinds: &'a Kinds) -> Vec<
     unseen.collect()
 }
 
-/// Whether an expression compares an input with this place of a name.
-pub(crate) fn tests(expr: &Expr, input: &str, place: usize) -> bool {
-    let is_test = match &expr.kind {
-        ExprKind::Binary(BinaryOp::Equal, a, b) => {
-            a.as_name() == Some(input) && b.as_number() == Some(place as f64)
-        }
-        _ => false,
-    };
-    is_test || expr.children().into_iter().any(|part| tests(part, input, place))
+/// Whether a term compares an input with this place of a name.
+pub(crate) fn tests(term: &Expr, input: &str, place: usize) -> bool {
+    let test = format!("{input}=={place}");
+    term.to_string().split(['(', ')', '*', '+']).any(|part| part == test)
 }
 
 #[cfg(test)]

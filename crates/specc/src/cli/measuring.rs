@@ -561,6 +561,20 @@ pub fn longer(target: &Target, output: &Path) -> Option<String> {
     })
 }
 
+/// What is said of a calibration that took less than its budget; nothing where time is simulated.
+pub(super) fn ended(took: f64, budget: f64) -> Option<String> {
+    (took > 0.0 && took < EARLY * budget).then(|| {
+        let [took, budget] = [took, budget].map(|one| Seconds::new(one).unwrap_or_default());
+        format!(
+            "ended after {took} of {budget}: every point is as exact as `--precision` asks, or was timed as often as \
+             `--most` lets it"
+        )
+    })
+}
+
+/// Up to this share of its budget a calibration ended early.
+const EARLY: f64 = 0.9;
+
 /// A sentence on how much more time would help the models of these samples; `None` if noise does
 /// not limit them.
 ///
@@ -630,6 +644,12 @@ pub fn measured(samples: &Samples) -> Points {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_budget_that_is_left_is_told() {
+        assert!(ended(31.2, 45.0).is_some_and(|note| note.starts_with("ended after 31.2 s of 45.0 s: ")));
+        assert_eq!([ended(44.0, 45.0), ended(0.0, 45.0)], [None, None]);
+    }
 
     #[test]
     fn samples_of_a_busy_machine_say_so_and_keep_the_worst() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use miette::{Diagnostic, Report};
-use strata_model::{Kinds, ModelSet, Points, Samples, Seconds, Sha256, can_install};
+use strata_model::{Kinds, ModelSet, Points, Samples, Sha256, can_install};
 use strata_report::fit_json;
 use strata_screen::{self as screen, Failure, print, tell, wrapped};
 use strata_select::say;
@@ -184,10 +184,8 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
             }
             other => other,
         })?;
-    if let Some(note) =
-        ended(took, budget).filter(|_| target.nodes.len() < 2 && measuring::longer(target, output).is_none())
-    {
-        tell!("{note}");
+    if target.nodes.len() < 2 && measuring::longer(target, output).is_none() {
+        measuring::ended(took, budget).iter().for_each(|note| tell!("{note}"));
     }
     let Some(set) = finished else { return Ok(()) };
     if *install {
@@ -197,21 +195,6 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
     }
     added.map_or(Ok(()), |tables| tables.add(&set))
 }
-
-/// What is said of a calibration whose budget was longer than its points needed; nothing where time
-/// is simulated.
-fn ended(took: f64, budget: f64) -> Option<String> {
-    (took > 0.0 && took < EARLY * budget).then(|| {
-        let [took, budget] = [took, budget].map(|one| Seconds::new(one).unwrap_or_default());
-        format!(
-            "ended after {took} of {budget}: every point is as exact as `--precision` asks, or was timed as often as \
-             `--most` lets it"
-        )
-    })
-}
-
-/// Up to this share of its budget a calibration ended early.
-const EARLY: f64 = 0.9;
 
 /// The part of the budget for timing decisions.
 const DECIDING: f64 = 0.3;
@@ -371,15 +354,4 @@ fn show(fitting: &Fitting, output: Option<&Path>, screen: Screen) -> Result<(), 
     }
     let between = if libraries.is_empty() { "" } else { "\n" };
     print(format_args!("{between}{}", models::lines(set, width)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::ended;
-
-    #[test]
-    fn a_budget_that_is_left_is_told() {
-        assert!(ended(31.2, 45.0).is_some_and(|note| note.starts_with("ended after 31.2 s of 45.0 s: ")));
-        assert_eq!([ended(44.0, 45.0), ended(0.0, 45.0)], [None, None]);
-    }
 }

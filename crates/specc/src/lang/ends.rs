@@ -10,6 +10,22 @@ use super::plan::{Candidate, Parameter};
 /// What a word of the machine stands for, where it is known.
 pub(crate) type Numbers<'a> = &'a dyn Fn(&str) -> Option<f64>;
 
+impl Candidate {
+    /// Whether its parameters are searched in constant ranges of at most so many combinations.
+    pub(crate) fn has_at_most(&self, most: usize) -> bool {
+        let count = |one: &Parameter| {
+            let Parameter { min, max, step, .. } = *one;
+            let range = strata_select::table::Parameter {
+                step,
+                ..strata_select::table::Parameter::new("", min, max)
+            };
+            range.values().take(most + 1).count()
+        };
+        let constant = self.parameters.iter().all(|one| one.root.is_none() && one.first.is_none());
+        constant && self.parameters.iter().map(count).product::<usize>() <= most
+    }
+}
+
 impl Parameter {
     /// Its range as it is written.
     #[must_use]

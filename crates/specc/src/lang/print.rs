@@ -397,17 +397,19 @@ impl Printer<'_> {
             self.out.push_str(&format!("default {}{given}", candidate.text));
             self.finish(span.end);
         }
-        for (name, value) in &library.limits {
-            self.begin(name.span, value.span.end, INDENT);
-            self.out.push_str(&format!("{} {}", name.text, value.text));
-            self.finish(value.span.end);
-        }
-        for group in &library.equal {
-            let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
-            self.begin(first.span, last.span.end, INDENT);
+        let limits = library
+            .limits
+            .iter()
+            .map(|(name, value)| (name.span, value.span.end, format!("{} {}", name.text, value.text)));
+        let equal = library.equal.iter().filter_map(|group| {
             let names: Vec<&str> = group.iter().map(|name| name.text.as_str()).collect();
-            self.out.push_str(&format!("equal {{{}}}", names.join(", ")));
-            self.finish(last.span.end);
+            let text = format!("equal {{{}}}", names.join(", "));
+            Some((group.first()?.span, group.last()?.span.end, text))
+        });
+        for (span, end, text) in limits.chain(equal) {
+            self.begin(span, end, INDENT);
+            self.out.push_str(&text);
+            self.finish(end);
         }
         for candidate in &library.candidates {
             self.begin(candidate.span, candidate.span.end, INDENT);

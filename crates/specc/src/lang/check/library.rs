@@ -44,22 +44,15 @@ pub(super) fn check(
     errors.extend(duplicates("limit", &names));
     let mut limits = Limits::default();
     errors.extend(library.limits.iter().filter_map(|one| options::limit(&mut limits, one).err()));
-    for (one, parameter) in candidates.iter().flat_map(|one| one.parameters.iter().map(move |p| (one, p))) {
-        if let (Some((name, _)), false) =
-            (library.limits.first(), parameter.root.is_none() && parameter.first.is_none())
-        {
-            let message = format!(
-                "the ways of `{}` cannot be few: `{}` follows from the inputs",
-                one.name, parameter.name
-            );
-            let error = CheckError::new(
-                ErrorCode::Range,
-                message,
-                name.span,
-                "needs parameters with constant ranges",
-            );
-            errors.push(error.help("give the parameter a constant range, or leave the limit out"));
-        }
+    // Among more combinations than this a choice might miss the few.
+    for one in candidates.iter().filter(|one| !library.limits.is_empty() && !one.has_at_most(64)) {
+        let message = format!(
+            "the ways of `{}` cannot be few: its values follow from inputs or are too many",
+            one.name
+        );
+        let error =
+            CheckError::new(ErrorCode::Range, message, one.span, "up to 64 combinations of constants");
+        errors.push(error.help("give its parameters constant ranges and steps, or leave the limit out"));
     }
     let grouped: Vec<ast::Name> = library.equal.concat();
     errors.extend(duplicates("equal candidate", &grouped));
