@@ -102,7 +102,11 @@ impl Timed {
 ///
 /// If the library names a `default`, only that way may be kept, and it is kept in any case.
 pub(super) fn rule(timed: &[&Timed], default: Option<&str>) -> Option<Rule> {
-    let names = default.map_or_else(|| everywhere(timed), |name| vec![name.to_owned()]);
+    let mut names = default.map_or_else(|| everywhere(timed), |name| vec![name.to_owned()]);
+    // A way that the spec's limit of ways leaves out has no expected time.
+    let expected =
+        |one: &&Timed, name: &str| one.place(name).is_some_and(|place| one.ways[place].1.is_some());
+    names.retain(|name| timed.iter().any(|one| expected(one, name)));
     let mut best: Option<(f64, Rule)> = None;
     for name in names {
         for gain in GAINS {
@@ -254,6 +258,9 @@ mod tests {
         let kept = rule(&good.iter().collect::<Vec<_>>(), Some("b"));
         assert_eq!(kept, Some(Rule { name: "b".into(), gain: 0.02 }));
         assert_eq!(rule(&all[..5], None), None, "five inputs tell too little");
+        let mut left_out: Vec<Timed> = (0..12).map(|_| one(0.2, [0.01, 0.3], 0.9)).collect();
+        left_out.iter_mut().for_each(|one| one.ways[1].1 = None);
+        assert_eq!(rule(&left_out.iter().collect::<Vec<_>>(), Some("a")), None);
         // Differences as large as noise adopt nothing.
         let noisy: Vec<Timed> =
             (0..12).map(|at| one(if at % 2 == 0 { 0.31 } else { -0.3 }, [0.0, 0.0], 0.9)).collect();

@@ -140,7 +140,11 @@ pub fn of(
     }
     for (candidate, _) in &ways {
         let name = competition.candidates()[*candidate].name;
-        if competition.declared(*candidate).is_some_and(|declared| !declared.requires.is_empty()) {
+        let Some(declared) = competition.declared(*candidate) else { continue };
+        let is_parameter = |word: &str| declared.parameters.iter().any(|one| one.name == word);
+        let asks = |word: &str| word.starts_with(char::is_alphabetic) && !is_parameter(word);
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        if declared.requires.iter().any(|text| text.split(|c| !is_word(c)).any(asks)) {
             warnings.push(format!(
                 "`{name}` of `{}` has a `require`, for which thresholds do not ask: the program must, or export the models",
                 competition.name()

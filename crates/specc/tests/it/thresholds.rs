@@ -342,6 +342,10 @@ fn a_spec_s_ways_are_all_that_is_chosen() {
     assert!(notes[0].starts_with("few: 3 of ") && notes[0].contains("more than 1 %"), "{notes:?}");
     assert_eq!((notes.len(), set.library("any")), (1, free.library("any")), "no limit, no change");
     let set = ModelSet::read(&set.to_text()).unwrap();
+    let exported = Competition::new(&set, "few").unwrap();
+    let (_, warnings) =
+        thresholds::of(&set, &exported, &[], Limits::default(), &Evidence::default()).unwrap();
+    assert!(warnings.iter().all(|one| !one.contains("a `require`")), "{warnings:?}");
     let [all, limited] = [&free, &set].map(|set| Competition::new(set, "few").unwrap());
     let (mut taken, mut lost) = (BTreeSet::new(), 0.0);
     for inputs in (0..500).map(|at| [(16.0 * (4096.0_f64).powf(at as f64 / 499.0)).round()]) {
