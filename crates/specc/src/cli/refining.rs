@@ -98,7 +98,7 @@ fn advice_json(advice: &Advice, kinds: &Kinds) -> Value {
         json!({ "name": t.target.name(), "kind": kind, "before": t.before, "after": t.after })
     };
     let sample = |s: &advise::Advised| {
-        let at = json_values(kinds, s.at.iter().map(|(name, value)| (&**name, *value as f64)));
+        let at = json_values(kinds, s.at.iter().map(|(name, value)| (&**name, *value)));
         json!({ "model": s.model, "at": at, "before": s.before, "after": s.after, "seconds": s.cost })
     };
     json!({
