@@ -626,6 +626,7 @@ proptest! {
                 parameters: vec![i64::from(counts[0]), -1],
                 gain: f64::from(counts[1]) / f64::from(u32::MAX),
             }),
+            equal: vec![vec![reason.clone(), String::new()]],
             regret: Some(Regret {
                 inputs: counts[2] as usize,
                 like: verified.then(|| reason.clone()),

@@ -4,13 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use serde_json::{Value, json};
-use strata_model::{Kinds, ModelSet, Points, Samples, Sha256, write_atomically};
+use serde_json::{Map, Value, json};
+use strata_model::{Kinds, ModelSet, Points, Samples, Sha256, kind_text, write_atomically};
 use strata_screen::{Failure, print, tell, width};
 
 use super::args::{Advise, Reading, Refining, Target as On};
 use super::measuring::{self, Campaign};
-use super::values::json_values;
 use super::{choosing, exchange, specs, tables};
 use crate::advise::{self, Advice, Limits, Target};
 use crate::drive::Interrupt;
@@ -98,7 +97,12 @@ fn advice_json(advice: &Advice, kinds: &Kinds) -> Value {
         json!({ "name": t.target.name(), "kind": kind, "before": t.before, "after": t.after })
     };
     let sample = |s: &advise::Advised| {
-        let at = json_values(kinds, s.at.iter().map(|(name, value)| (&**name, *value)));
+        let value = |name: &String, value: i64| match kinds.contains_key(name) {
+            true => json!(kind_text(kinds, name, value as f64)),
+            false => json!(value),
+        };
+        let at = s.at.iter().map(|(name, one)| (name.clone(), value(name, *one)));
+        let at: Map<String, Value> = at.collect();
         json!({ "model": s.model, "at": at, "before": s.before, "after": s.after, "seconds": s.cost })
     };
     json!({
