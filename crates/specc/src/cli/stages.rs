@@ -160,7 +160,6 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
             false => measuring::measure(&spec, target, output),
         })?;
     let code = emit::code_hash(&spec, &target.features.features)?;
-    let mut took = 0.0;
     let decide = &mut |set: &mut ModelSet, spent: f64| {
         set.code_sha256.clone_from(&code);
         thresholds::limit(set, &spec, &like).iter().for_each(|note| tell!("{note}"));
@@ -169,7 +168,10 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
             true => campaign.decide(set, seconds, (&like, earlier.as_ref())),
             false => Ok(Decided::default()),
         };
-        took = spent + decided.as_ref().map_or(0.0, |decided| decided.seconds);
+        let took = spent + decided.as_ref().map_or(0.0, |decided| decided.seconds);
+        if target.nodes.len() < 2 && measuring::longer(target, output).is_none() {
+            measuring::ended(took, budget).iter().for_each(|note| tell!("{note}"));
+        }
         decided
     };
     let how = Overrides { few: refining.refine, ..Overrides::from(how) };
@@ -184,9 +186,6 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
             }
             other => other,
         })?;
-    if target.nodes.len() < 2 && measuring::longer(target, output).is_none() {
-        measuring::ended(took, budget).iter().for_each(|note| tell!("{note}"));
-    }
     let Some(set) = finished else { return Ok(()) };
     if *install {
         for file in strata_model::install(&set).map_err(|error| Failure::Machine(error.to_string()))? {
