@@ -570,6 +570,7 @@ fn ordered() -> (ModelSet, Thresholds) {
                 .to_vec(),
             incumbent: None,
             regret: None,
+            equal: Vec::new(),
         }],
         ..ModelSet::default()
     };

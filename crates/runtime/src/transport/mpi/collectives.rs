@@ -56,7 +56,7 @@ const FORM: usize = 100;
 const EAGER: usize = 4096;
 
 /// After so many collectives a short broadcast waits for all nodes.
-const MEETINGS: u64 = 16;
+const MEETINGS: u64 = 64;
 
 /// The place in a frame of the turn of a broadcast that goes one way: without it, what a wrong call
 /// left behind could be taken for the next one's.
