@@ -1,6 +1,6 @@
 //! What tuning costs, finds and gains: the price of a visit (Borg 2006, §6.3.2), searches on
-//! made-up landscapes and on measured times, NAS MG and CG, which are not changed for it (§6.4),
-//! programs that copy like them, and messages between two threads (§6.1).
+//! made-up landscapes and on measured times, NAS MG and CG, which are not changed for it (§6.4), and
+//! messages between two threads (§6.1).
 //!
 //!     cargo bench -p strata-benches --features tune --bench tune
 //!
@@ -16,7 +16,6 @@ mod nas;
 mod overhead;
 mod ping;
 mod policies;
-mod programs;
 
 use std::process::ExitCode;
 
@@ -41,9 +40,6 @@ struct Arguments {
     /// NAS MG and CG, whose calls are tuned
     #[arg(long)]
     nas: bool,
-    /// Programs that copy like NAS MG and CG
-    #[arg(long)]
-    programs: bool,
     /// Messages between two threads
     #[arg(long)]
     ping: bool,
@@ -73,11 +69,11 @@ fn main() -> ExitCode {
 }
 
 fn measure(arguments: &Arguments) -> Result<(), Error> {
-    let &Arguments { policies, measured, overhead, nas, programs, ping, class, kernel, run } = arguments;
+    let &Arguments { policies, measured, overhead, nas, ping, class, kernel, run } = arguments;
     if let Some(kernel) = kernel {
         return nas::kernel(kernel, class);
     }
-    let all = ![policies, measured, overhead, nas, programs, ping].contains(&true);
+    let all = ![policies, measured, overhead, nas, ping].contains(&true);
     let mut summary = Map::new();
     println!("{}\n", machine());
     if all || policies {
@@ -91,9 +87,6 @@ fn measure(arguments: &Arguments) -> Result<(), Error> {
     }
     if all || nas {
         summary.insert("nas".into(), nas::measure(run, class)?);
-    }
-    if all || programs {
-        summary.insert("programs".into(), programs::measure(run)?);
     }
     if all || ping {
         summary.insert("ping".into(), ping::measure(run)?);
