@@ -27,7 +27,7 @@ use chacha20::ChaCha8Rng;
 use clap::Parser;
 use rand::{RngExt as _, SeedableRng as _};
 use strata_benches::{at_least, columns, machine};
-use strata_comet::{Results, compare::level};
+use strata_comet::Results;
 use strata_model::Samples;
 
 /// The largest messages that are judged.
@@ -145,6 +145,22 @@ fn under_load<T>(seed: u64, loaded: bool, work: impl FnOnce() -> T) -> T {
         over.store(true, Relaxed);
         result
     })
+}
+
+/// The median ratio of times, now over before, at the points of both runs.
+fn level(before: &Results, now: &Results) -> Option<f64> {
+    let pairs = now.kernels.iter().filter_map(|kernel| Some((before.kernel(&kernel.model)?, kernel)));
+    let mut ratios: Vec<f64> = pairs
+        .flat_map(|(old, new)| {
+            new.points.iter().filter_map(|point| {
+                let other = old.points.iter().find(|other| other.at == point.at)?;
+                Some(point.belief.median / other.belief.median)
+            })
+        })
+        .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+        .collect();
+    ratios.sort_by(f64::total_cmp);
+    ratios.get(ratios.len() / 2).copied()
 }
 
 /// How far the median of a run that is not marked may be from the middle quiet one.

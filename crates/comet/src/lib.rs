@@ -21,7 +21,6 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
-pub mod compare;
 pub mod curve;
 pub mod formats;
 #[cfg(feature = "kernels")]

@@ -450,7 +450,7 @@ pub fn rules(results: &Results) -> Vec<(&'static str, String)> {
         ),
         (
             "7. compare by statistics, not by eye",
-            "comparisons call a change significant where intervals of medians do not overlap".to_owned(),
+            "comparisons test the ratios of medians, all kernels together at 5 %".to_owned(),
         ),
         (
             "8. say whether the centre is the right measure",

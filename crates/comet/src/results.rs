@@ -85,16 +85,7 @@ pub struct Fixed {
     pub roots_in_turn: bool,
 }
 
-/// The name of [`Setup::fixed`] among the parts.
-pub(crate) const FIXED: &str = "fixed";
-
 impl Fixed {
-    /// For people; also where nothing is fixed.
-    pub(crate) fn told(self) -> String {
-        let text = self.text();
-        if text.is_empty() { "nothing".to_owned() } else { text }
-    }
-
     fn text(self) -> String {
         let mut parts = Vec::new();
         parts.extend(self.repetitions.map(|count| format!("{count} operations a timing")));
@@ -126,7 +117,7 @@ impl Setup {
             ("compiler", self.compiler.clone()),
             ("kernel", self.kernel.clone()),
             ("governor", self.governor.clone()),
-            (FIXED, self.fixed.text()),
+            ("fixed", self.fixed.text()),
             ("places", places),
         ];
         all.into_iter().filter(|(_, part)| !part.is_empty()).collect()

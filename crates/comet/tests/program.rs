@@ -60,8 +60,8 @@ fn what_cannot_be_measured_is_refused_before_anything_is_built() {
     assert!(status == Some(1) && told.contains("measure again"), "{status:?} {told}");
 }
 
-/// Results of a small run, `factor` times as slow.
-fn results(factor: f64) -> Results {
+/// Writes the results and samples of a small run, `factor` times as slow.
+fn write(folder: &Path, factor: f64) {
     let mut text = String::from(
         "strata-samples 1\nplatform threads nodes=2 cores=2 cpu=\"x\" cache=\"\" os=linux arch=any\n\
          model Echo bytes (hops)\n",
@@ -76,8 +76,13 @@ fn results(factor: f64) -> Results {
         }
         text.push('\n');
     }
-    text += "model Barrier\nBarrier 2e-7 ; repeats=1\n& 2e-7@1\n";
-    Results::of(&Samples::parse(&text, "made up").unwrap())
+    text += "model Barrier\nBarrier 2e-7 ; repeats=6\n&";
+    (0..6).for_each(|k| text += &format!(" {:e}@{k}", factor * (2e-7 + 1e-10 * f64::from(k))));
+    text.push('\n');
+    fs::create_dir(folder).unwrap();
+    let results = Results::of(&Samples::parse(&text, "made up").unwrap());
+    fs::write(folder.join("comet.json"), results.to_json()).unwrap();
+    fs::write(folder.join("samples.txt"), text).unwrap();
 }
 
 /// Samples of a kernel that does what other benchmarks do, in the forms of those.
@@ -119,10 +124,7 @@ fn what_is_printed_for_scripts_is_read_by_them() {
 fn results_print_in_the_forms_of_other_benchmarks() {
     let folder = tempfile::tempdir().unwrap();
     let (old, new) = (folder.path().join("old"), folder.path().join("new"));
-    for (folder, factor) in [(&old, 1.0), (&new, 1.2)] {
-        fs::create_dir(folder).unwrap();
-        fs::write(folder.join("comet.json"), results(factor).to_json()).unwrap();
-    }
+    [(&old, 1.0), (&new, 1.2)].map(|(folder, factor)| write(folder, factor));
     let show = |format: &str| {
         let (status, out, err) = comet(&["--read", old.to_str().unwrap(), "--format", format]);
         assert_eq!(status, Some(0), "{err}");
@@ -140,8 +142,18 @@ fn results_print_in_the_forms_of_other_benchmarks() {
     assert_eq!(show("csv").lines().count(), 14);
     assert!(show("json-lines").lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
     assert!(serde_json::from_str::<serde_json::Value>(&show("json")).is_ok());
-    let (_, compared, _) = comet(&["--read", new.to_str().unwrap(), "--compare", old.to_str().unwrap()]);
-    assert!(compared.contains("12 of 13 points have changed significantly"), "{compared}");
+    let compare = |new: &Path, more: &[&str]| {
+        let folders = ["--read", new.to_str().unwrap(), "--compare", old.to_str().unwrap()];
+        comet(&[&folders, more].concat())
+    };
+    let (status, compared, told) = compare(&new, &["--fail-above", "10%"]);
+    for told in ["Echo     20 % slower", "at 12 points of both", "Barrier  20 % slower", "by repeats"] {
+        assert!(compared.contains(told), "{compared}");
+    }
+    assert!(status == Some(1) && told.contains("slower by more than 10 %"), "{told}");
+    assert_eq!(compare(&new, &["--fail-above", "50%"]).0, Some(0));
+    let (status, same, _) = compare(&old, &["--fail-above", "1%"]);
+    assert!(status == Some(0) && same.matches("no change").count() == 2, "{same}");
 }
 
 /// Ctrl-C keeps what was measured, and the same command goes on with it.

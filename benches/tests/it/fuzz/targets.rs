@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use strata_comet::{Results, compare, formats, machine_file, report};
+use strata_comet::{Results, formats, machine_file, report};
 use strata_develop::drawing::{Flight, Timeline, perfetto};
 use strata_develop::log::{Log, MAX_TEXT, Standing};
 use strata_develop::trace::Trace;
@@ -441,9 +441,6 @@ fn comet(input: &[u8]) -> bool {
     }
     let _ = (report::table(&results), report::csv(&results), report::json_lines(&results));
     let _ = (formats::osu(&results), formats::imb(&results), report::rules(&results));
-    for before in [&Results::default(), &results] {
-        let _ = compare::compare(before, &results).to_text();
-    }
     if let Some(machine) = machine_file::platform(&results) {
         SimulatedMachine::parse("here.toml", machine.as_bytes()).unwrap_or_else(|faults| panic!("{faults}"));
     }

@@ -393,15 +393,15 @@ impl From<FewWays> for Limits {
 }
 
 /// How runs are compared.
-#[derive(Debug, Args)]
-pub(super) struct CompareHow {
+#[derive(Debug, Default, Args)]
+pub struct CompareHow {
     /// Fail if a model, a region of its inputs, or a benchmark got slower by more than this with
     /// confidence: the lower end of the interval lies above it. Status 4 if nothing can be told.
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
-    pub(super) fail_above: Option<f64>,
+    pub fail_above: Option<f64>,
     /// Print JSON.
     #[arg(long)]
-    pub(super) json: bool,
+    pub json: bool,
 }
 
 /// What `compare` takes.

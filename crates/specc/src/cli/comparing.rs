@@ -36,7 +36,10 @@ pub(super) fn compare(asked: &Compare) -> Result<(), Failure> {
 }
 
 /// Compares two runs, prints the changes, and fails if they are greater than allowed.
-fn runs(before: &Run, after: &Run, how: &CompareHow) -> Result<(), Failure> {
+///
+/// # Errors
+/// The runs have nothing in common, or times are longer than allowed.
+pub fn runs(before: &Run, after: &Run, how: &CompareHow) -> Result<(), Failure> {
     report([before, after], compare::models(before, after).map_err(Failure::Usage)?, None, how)
 }
 

@@ -4,7 +4,7 @@ mod adding;
 mod args;
 mod checking;
 mod choosing;
-mod comparing;
+pub mod comparing;
 mod crossovers;
 mod exchange;
 pub mod folder;
@@ -37,7 +37,7 @@ use std::process::ExitCode;
 
 use clap::{FromArgMatches, Parser};
 
-pub use args::{Features, Target};
+pub use args::{CompareHow, Features, Target};
 pub use page::{MOST_RESIDUALS, write_models};
 
 use args::{Cli, Command, PlatformCommand};

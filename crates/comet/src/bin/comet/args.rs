@@ -17,7 +17,8 @@ use specc::drive::Launcher;
 /// CONTAMINATED.
 ///
 /// Results go to standard output, progress to standard error. Exit status: 0 done; 1 results are at
-/// fault; 2 wrong usage; 3 the machine failed (disk, cargo, mpirun); 130 interrupted.
+/// fault, or slower than `--fail-above` allows; 2 wrong usage; 3 the machine failed (disk, cargo,
+/// mpirun); 4 `--fail-above` can judge nothing; 130 interrupted.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "comet", version, help_expected = true, max_term_width = 80, after_help = EXAMPLES)]
 pub(crate) struct Comet {
@@ -77,9 +78,13 @@ pub(crate) struct Comet {
     /// Measure nothing: show the results in this folder.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "resume", "kernels", "sizes", "topology"])]
     pub(crate) read: Option<PathBuf>,
-    /// Also compare with the results in this folder: which medians have changed significantly.
+    /// Also compare with the run in this folder, as `specc compare`: how much the times of each
+    /// kernel have changed, and in which part of its sizes.
     #[arg(long, value_name = "DIR")]
     pub(crate) compare: Option<PathBuf>,
+    /// Fail if a kernel, or a part of its sizes, got slower by more than this with confidence.
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, requires = "compare")]
+    pub(crate) fail_above: Option<f64>,
     /// What to print: `table`, the columns of `osu` or of `imb` (Intel's), `csv`, `json` or
     /// `json-lines`.
     #[arg(long, default_value = "table", value_name = "FORM")]

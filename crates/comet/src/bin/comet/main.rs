@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod comparing;
 mod draw;
 mod measure;
 mod setup;

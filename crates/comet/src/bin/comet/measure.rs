@@ -7,20 +7,20 @@ use std::time::Instant;
 use specc::cli::folder::Lock;
 use specc::cli::machine::{Watch, cores};
 use specc::cli::measuring::{Campaign, join, measured, write};
-use specc::cli::{Features, MOST_RESIDUALS, Target, write_models};
+use specc::cli::{CompareHow, Features, MOST_RESIDUALS, Target, write_models};
 use specc::drive::{Interrupt, On};
 use specc::fitting::{self, Overrides};
 use specc::lang::{CheckedSpec, load_paths};
 use strata_comet::series::Contaminated;
 use strata_comet::suite::{self, Costly, Ground, Kernel, LeftOut, Plan};
-use strata_comet::{Fixed, Results, ResultsError, compare, formats, machine_file, over_nodes, report};
+use strata_comet::{Fixed, Results, ResultsError, formats, machine_file, over_nodes, report};
 use strata_model::{Points, Samples, count, sha256_hex};
 use strata_screen::{Failure, print, tell, width, wrapped};
 
 use crate::args::{Comet, CometForm, Roots};
 use crate::setup::setup;
 use crate::topology::ground;
-use crate::{draw, source};
+use crate::{comparing, draw, source};
 
 /// The most timings of a point: enough for its 5 and 95 % quantiles.
 const MOST: usize = 100;
@@ -62,6 +62,7 @@ const NARROWEST: f64 = 0.1;
 /// # Errors
 /// What was given suits no kernel, a file is at fault, or measuring failed.
 pub(crate) fn comet(given: &Comet) -> Result<(), Failure> {
+    let folder = given.read.as_ref().or(given.output.as_ref());
     let results = match (&given.read, &given.output) {
         (Some(folder), _) => read(folder)?,
         (None, Some(output)) => {
@@ -77,10 +78,10 @@ pub(crate) fn comet(given: &Comet) -> Result<(), Failure> {
     let fits = |text: &str| wrapped(text.trim_end(), width(), "  ");
     let text = shown(&results, given.format);
     print(if given.format == CometForm::Table { fits(&text) } else { text.trim_end().to_owned() })?;
-    if let Some(folder) = &given.compare {
-        print(format_args!("\n{}", fits(&compare::compare(&read(folder)?, &results).to_text())))?;
-    }
-    Ok(())
+    let Some((before, after)) = given.compare.as_ref().zip(folder) else { return Ok(()) };
+    let how = CompareHow { fail_above: given.fail_above, json: false };
+    print("")?;
+    comparing::compare((before, &read(before)?), (after, &results), &how)
 }
 
 /// Measures on several numbers of nodes.
