@@ -106,8 +106,19 @@ pub fn by_algorithm(_node: &mut Node, _call: Call, _algorithm: &str, _segment: u
     f64::NAN
 }
 
+/// Seconds of a call with messages of `bytes`, one after the other without barriers between them, as
+/// the run-time's own kernels are timed: [`Call::PingPong`], [`Call::PingPing`], or a collective with
+/// rank 0 as its root; sums are of numbers of 8 bytes. NaN on other transports.
+///
+/// # Participation
+/// As [`library`].
+#[cfg(not(feature = "mpi"))]
+pub fn raw(_node: &mut Node, _call: Call, _bytes: usize) -> f64 {
+    f64::NAN
+}
+
 #[cfg(feature = "mpi")]
-pub use calls::{by_algorithm, library, overlapped};
+pub use calls::{by_algorithm, library, overlapped, raw};
 
 #[cfg(feature = "mpi")]
 mod calls {
@@ -118,15 +129,14 @@ mod calls {
     use mpi::datatype::{Partition, PartitionMut};
     use mpi::environment::library_version;
     use mpi::request::{Request, Scope, scope};
-    use mpi::topology::SimpleCommunicator;
+    use mpi::topology::{Process, SimpleCommunicator};
     use mpi::traits::*;
     use strata_model::mpich;
     use strata_model::openmpi::{Collective, Release};
     use strata_runtime::Node;
 
     use super::super::mail::{expected, wrong_data};
-    use super::super::measure::{Fixed, TEST, fixed, root};
-    use super::super::raw::world;
+    use super::super::measure::{Fixed, TEST, fixed, root, time};
     use super::super::trial::spoils;
     use super::Call;
     use crate::suite::{WINDOW, calls, first_calls};
@@ -149,7 +159,7 @@ mod calls {
     }
 
     fn part<'n>(node: &'n mut Node, bytes: usize) -> Option<Part<'n>> {
-        let world = world(node)?;
+        let world = node.platform().has_processes().then(SimpleCommunicator::world)?;
         let (rank, size) = (node.rank(), node.size());
         if size < 2 {
             node.fail("library: it takes two nodes, and there is one");
@@ -177,6 +187,38 @@ mod calls {
             part.node.fail(format!("overlapped: {call:?} is no collective"));
         }
         part.overlapped(call, part_of)
+    }
+
+    /// See the version without MPI.
+    pub fn raw(node: &mut Node, call: Call, bytes: usize) -> f64 {
+        let Some(mut part) = part(node, bytes) else { return f64::NAN };
+        let mut memory = part.memory(call);
+        let parts = equal_parts(bytes, part.size);
+        let (pair, _) = part.partner(false);
+        let world = &part.world;
+        let seconds = match call {
+            Call::AllReduce => {
+                let (numbers, mut sums) = (vec![1.0f64; bytes / 8], vec![0.0f64; bytes / 8]);
+                let sum = SystemOperation::sum();
+                let seconds = time(part.node, |_, _| world.all_reduce_into(&numbers[..], &mut sums[..], sum));
+                if sums.iter().any(|sum| *sum != part.size as f64) {
+                    wrong_data(part.node, "raw", "the sums");
+                }
+                return seconds;
+            }
+            _ if call.is_of_pairs() => time(part.node, |_, _| {
+                if let Some((other, first)) = pair {
+                    let process = world.process_at_rank(other as i32);
+                    between(&process, call, first, &memory.mine, &mut memory.one);
+                }
+            }),
+            _ => time(part.node, |_, _| blocking(world, call, TEST, &mut memory, &parts)),
+        };
+        match pair {
+            Some((other, _)) if call.is_of_pairs() => part.check(other, &memory.one),
+            _ => part.check_result(call, TEST, &memory),
+        }
+        if call == Call::PingPong { seconds / 2.0 } else { seconds }
     }
 
     /// See the version without MPI.
@@ -321,6 +363,59 @@ mod calls {
         (vec![each; size], (0..size as i32).map(|rank| rank * each).collect())
     }
 
+    /// A message each way between two ranks.
+    fn between(process: &Process<'_>, call: Call, first: bool, mine: &[u8], theirs: &mut [u8]) {
+        match call {
+            Call::PingPing => scope(|scope| {
+                let sending = process.immediate_send(scope, mine);
+                process.receive_into(theirs);
+                sending.wait();
+            }),
+            _ if first => {
+                process.send(mine);
+                process.receive_into(theirs);
+            }
+            _ => {
+                process.receive_into(theirs);
+                process.send(mine);
+            }
+        }
+    }
+
+    /// One call of a collective with this root.
+    fn blocking(
+        world: &SimpleCommunicator,
+        call: Call,
+        at: usize,
+        memory: &mut Memory,
+        (counts, places): &(Vec<i32>, Vec<i32>),
+    ) {
+        let (root, is_root) = (world.process_at_rank(at as i32), world.rank() as usize == at);
+        let Memory { mine, one, to_all, all, numbers, sums } = memory;
+        let sum = SystemOperation::sum();
+        match call {
+            Call::Broadcast if is_root => root.broadcast_into(&mut mine[..]),
+            Call::Broadcast => root.broadcast_into(&mut one[..]),
+            Call::Reduce if is_root => root.reduce_into_root(&numbers[..], &mut sums[..], sum),
+            Call::Reduce => root.reduce_into(&numbers[..], sum),
+            Call::AllReduce => world.all_reduce_into(&numbers[..], &mut sums[..], sum),
+            Call::ReduceScatter => world.reduce_scatter_block_into(&numbers[..], &mut sums[..], sum),
+            Call::Scan => world.scan_into(&numbers[..], &mut sums[..], sum),
+            Call::Gather if is_root => root.gather_into_root(&mine[..], &mut all[..]),
+            Call::Gather => root.gather_into(&mine[..]),
+            Call::Scatter if is_root => root.scatter_into_root(&to_all[..], &mut one[..]),
+            Call::Scatter => root.scatter_into(&mut one[..]),
+            Call::AllGather => world.all_gather_into(&mine[..], &mut all[..]),
+            Call::AllToAll => world.all_to_all_into(&to_all[..], &mut all[..]),
+            Call::AllToAllV => {
+                let from = Partition::new(&to_all[..], &counts[..], &places[..]);
+                let mut into = PartitionMut::new(&mut all[..], &counts[..], &places[..]);
+                world.all_to_all_varcount_into(&from, &mut into);
+            }
+            _ => world.barrier(),
+        }
+    }
+
     /// Computes for a while, and then waits for a collective.
     fn compute_then_wait<'a, D: ?Sized, S: Scope<'a>>(request: Request<'a, D, S>, steps: usize) {
         work(steps);
@@ -393,21 +488,7 @@ mod calls {
                 let (mine, mut theirs) = (message(self.rank, self.bytes), vec![0u8; self.bytes]);
                 seconds = self.all(|world| {
                     let process = world.process_at_rank(other as i32);
-                    match call {
-                        Call::PingPing => scope(|scope| {
-                            let sending = process.immediate_send(scope, &mine[..]);
-                            process.receive_into(&mut theirs[..]);
-                            sending.wait();
-                        }),
-                        _ if first => {
-                            process.send(&mine[..]);
-                            process.receive_into(&mut theirs[..]);
-                        }
-                        _ => {
-                            process.receive_into(&mut theirs[..]);
-                            process.send(&mine[..]);
-                        }
-                    }
+                    between(&process, call, first, &mine, &mut theirs);
                 });
                 self.check(other, &theirs);
             } else {
@@ -589,34 +670,11 @@ mod calls {
         }
 
         fn collective(mut self, call: Call, of: usize) -> f64 {
-            let (rank, size) = (self.rank, self.size);
+            let size = self.size;
             let mut memory = self.memory(call);
-            let (counts, places) = equal_parts(self.bytes, size);
-            let Memory { mine, one, to_all, all, numbers, sums } = &mut memory;
+            let parts = equal_parts(self.bytes, size);
             let own = self.between_barriers(call == Call::Barrier, |world, at| {
-                let (root, is_root) = (world.process_at_rank(at as i32), rank == at);
-                let sum = SystemOperation::sum();
-                match call {
-                    Call::Broadcast if is_root => root.broadcast_into(&mut mine[..]),
-                    Call::Broadcast => root.broadcast_into(&mut one[..]),
-                    Call::Reduce if is_root => root.reduce_into_root(&numbers[..], &mut sums[..], sum),
-                    Call::Reduce => root.reduce_into(&numbers[..], sum),
-                    Call::AllReduce => world.all_reduce_into(&numbers[..], &mut sums[..], sum),
-                    Call::ReduceScatter => world.reduce_scatter_block_into(&numbers[..], &mut sums[..], sum),
-                    Call::Scan => world.scan_into(&numbers[..], &mut sums[..], sum),
-                    Call::Gather if is_root => root.gather_into_root(&mine[..], &mut all[..]),
-                    Call::Gather => root.gather_into(&mine[..]),
-                    Call::Scatter if is_root => root.scatter_into_root(&to_all[..], &mut one[..]),
-                    Call::Scatter => root.scatter_into(&mut one[..]),
-                    Call::AllGather => world.all_gather_into(&mine[..], &mut all[..]),
-                    Call::AllToAll => world.all_to_all_into(&to_all[..], &mut all[..]),
-                    Call::AllToAllV => {
-                        let from = Partition::new(&to_all[..], &counts[..], &places[..]);
-                        let mut into = PartitionMut::new(&mut all[..], &counts[..], &places[..]);
-                        world.all_to_all_varcount_into(&from, &mut into);
-                    }
-                    _ => world.barrier(),
-                }
+                blocking(world, call, at, &mut memory, &parts);
             });
             let last = root(self.node, self.warm + self.calls - 1);
             self.check_result(call, last, &memory);

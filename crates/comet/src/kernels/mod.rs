@@ -13,13 +13,12 @@ mod memory;
 mod messages;
 mod noise;
 mod point;
-mod raw;
 mod stream;
 mod trial;
 
 pub use collective::{all_gather, all_to_all, barrier, barrier_skewed, broadcast, reduce, reduce_vector};
 pub use each::{Collective, each};
-pub use library::{Call, by_algorithm, library, overlapped};
+pub use library::{Call, by_algorithm, library, overlapped, raw};
 pub use load::{Order, contention, overlap};
 pub use matrix::{
     Blocks, Direction, Matrix, column_broadcast, guard, matrix_column_broadcast, matrix_guard,
@@ -28,5 +27,4 @@ pub use matrix::{
 pub use messages::{get, message_round_trip, put, store};
 pub use noise::{fixed_time, fixed_work};
 pub use point::{echo, echo_data, echo_late, exchange, gap, poll, receive_overhead, send_overhead};
-pub use raw::{raw_all_gather, raw_all_to_all, raw_barrier, raw_echo, raw_exchange, raw_reduce};
 pub use stream::{bisection, pair, stream, stream_both};
