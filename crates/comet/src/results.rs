@@ -453,7 +453,8 @@ impl KernelResult {
     }
 
     /// The sizes of its points, in ascending order.
-    pub(crate) fn sizes(&self) -> Vec<i64> {
+    #[must_use]
+    pub fn sizes(&self) -> Vec<i64> {
         let mut sizes: Vec<i64> = self.points.iter().filter_map(|point| point.at.first().copied()).collect();
         sizes.dedup();
         sizes

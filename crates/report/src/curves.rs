@@ -82,6 +82,8 @@ pub struct Curves {
     pub curves: Vec<Curve>,
     /// Where another candidate is chosen, rising.
     pub crossings: Vec<Crossing>,
+    /// The caption of lines that were measured; `None` where they are predictions.
+    pub caption: Option<String>,
 }
 
 impl Curves {
@@ -96,28 +98,32 @@ pub(crate) fn figure(page: &mut Page, curves: &Curves, judged: &[Judged]) {
     let judged = judged::of(judged, &curves.library);
     let drawn = |width| svg(curves, &judged, width);
     let Some(svg) = [WIDE, NARROW].into_iter().map(drawn).collect::<Option<Vec<_>>>() else { return };
-    let Curves { library, input, held, .. } = curves;
+    let Curves { library, input, held, caption, .. } = curves;
+    let what = if caption.is_some() { "time" } else { "predicted time" };
     let at = if held.is_empty() { String::new() } else { format!(" at {held}") };
     let crossings = match &curves.crossings[..] {
         [] => "",
         _ => " Above are the values from which on another candidate is chosen.",
     };
-    page.figure(&Figure {
-        svg: &svg,
-        title: &format!("{library}: predicted time against {input}"),
-        description: "A line for each candidate; the table below has their times.",
-        caption: &format!(
+    let predicted = || {
+        format!(
             "Predicted time against {input}{at}, each candidate with its best parameters there. Bands hold 95 % of \
              new measurements. Each point is a sample, as far from the line as the time measured was from the time \
              predicted for it: circles were fitted, triangles held out.{crossings}{}",
             judged::caption(&judged)
-        ),
+        )
+    };
+    page.figure(&Figure {
+        svg: &svg,
+        title: &format!("{library}: {what} against {input}"),
+        description: "A line for each candidate; the table below has their times.",
+        caption: &caption.clone().unwrap_or_else(predicted),
     });
     page.add(format_args!("<details>\n<summary>The lines as a table</summary>\n"));
     let names = curves.shown().map(|(_, curve)| format!("#{}", curve.candidate));
     let columns: Vec<String> = std::iter::once(input.clone()).chain(names).collect();
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    page.begin_matrix(&format!("{library}: predicted time for each {input}{at}"), &columns);
+    page.begin_matrix(&format!("{library}: {what} for each {input}{at}"), &columns);
     for value in values(curves) {
         page.add(format_args!("<tr><th scope=\"row\">{}</th>", Escaped(&Axis::label(value))));
         for (_, curve) in curves.shown() {

@@ -33,6 +33,7 @@ pub use help::Help;
 pub use json::fit_json;
 pub use judged::Judged;
 pub use map::{Axis, Cell, Map, SURE};
+pub use page::figures;
 pub use residuals::{residuals_to, write_residuals};
 use strata_fit::{Fitted, Residual};
 

@@ -3,7 +3,7 @@
 use strata_model::set::Kind;
 
 use crate::html::{Escaped, Page};
-use crate::{Report, curves, help, judged, models, overview, provenance, selection};
+use crate::{Curves, Report, curves, help, judged, models, overview, provenance, selection};
 
 /// Figures, also where they stand alone.
 const FIGURES: &str = include_str!("figures.css");
@@ -21,20 +21,9 @@ pub(crate) fn page(report: &Report<'_>) -> String {
         .spec
         .as_ref()
         .map_or("Performance models".to_owned(), |s| format!("Performance models of {}", s.path));
-    let mut page = Page::default();
-    page.add(format_args!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{0}</title>\n<style>\n{FIGURES}{STYLE}</style>\n</head>\n<body>\n\
-         <a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header>\n<h1>{0}</h1>\n",
-        Escaped(&title)
-    ));
-    if let Some(platform) = set.platform.as_ref().or(report.samples.platform.as_ref()) {
-        page.add(format_args!("<p>{}</p>\n", Escaped(&provenance::machine(platform))));
-    }
-    page.add(format_args!("</header>\n<nav aria-label=\"Contents\">\n<ul>\n"));
+    let machine = set.platform.as_ref().or(report.samples.platform.as_ref()).map(provenance::machine);
+    let mut page = begun(&title, machine.as_deref());
+    page.add(format_args!("<nav aria-label=\"Contents\">\n<ul>\n"));
     let sections = [
         ("summary", "Summary", true),
         ("curves", "Predicted times", !report.curves.is_empty()),
@@ -88,5 +77,38 @@ pub(crate) fn page(report: &Report<'_>) -> String {
     page.add(format_args!("</main>\n<footer>\n"));
     provenance::section(&mut page, report);
     page.add(format_args!("</footer>\n</body>\n</html>\n"));
+    page.text
+}
+
+/// A page with its head.
+fn begun(title: &str, about: Option<&str>) -> Page {
+    let mut page = Page::default();
+    page.add(format_args!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{0}</title>\n<style>\n{FIGURES}{STYLE}</style>\n</head>\n<body>\n\
+         <a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header>\n<h1>{0}</h1>\n",
+        Escaped(title)
+    ));
+    if let Some(about) = about {
+        page.add(format_args!("<p>{}</p>\n", Escaped(about)));
+    }
+    page.add(format_args!("</header>\n"));
+    page
+}
+
+/// A page of curves alone, of times that no model describes: a figure with its table for each, under
+/// its library's name.
+#[must_use]
+pub fn figures(title: &str, about: &str, all: &[Curves]) -> String {
+    let mut page = begun(title, Some(about));
+    page.add(format_args!("<main id=\"main\" tabindex=\"-1\">\n"));
+    for one in all {
+        page.add(format_args!("<h2>{}</h2>\n", Escaped(&one.library)));
+        curves::figure(&mut page, one, &[]);
+    }
+    page.add(format_args!("</main>\n</body>\n</html>\n"));
     page.text
 }

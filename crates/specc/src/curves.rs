@@ -83,5 +83,6 @@ fn along_input(
             // Curves cross where the candidate changes, not where its parameters do.
             crossings.marks(competition, &|from, to| from.candidate != to.candidate)
         }),
+        caption: None,
     }
 }

@@ -126,6 +126,7 @@ fn curves() -> Curves {
         ],
         // Neighbours whose labels would overlap.
         crossings: vec![crossing(5.0, None), crossing(5.5, None), crossing(40.0, None)],
+        caption: None,
     }
 }
 

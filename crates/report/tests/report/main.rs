@@ -8,7 +8,7 @@ mod cases;
 use strata_fit::{FitOptions, fit_samples};
 use strata_model::set::{Mode, Verdict};
 use strata_model::{ModelSet, Samples};
-use strata_report::{fit_json, residuals_to};
+use strata_report::{Curves, figures, fit_json, residuals_to};
 
 use cases::{Case, SAMPLES, empty, every_kind, hostile, many};
 
@@ -53,6 +53,16 @@ fn the_page_is_well_formed_and_keeps_to_itself() {
         assert!(page.contains(present), "{present}");
     }
     assert_eq!(page, hostile().text(), "the page is reproducible");
+}
+
+/// Times without models are not said to be predicted.
+#[test]
+fn measured_times_are_a_page_of_their_own() {
+    let measured = Curves { caption: Some("As <measured>.".into()), ..hostile().curves.remove(0) };
+    let page = figures("A & B", "here", std::slice::from_ref(&measured));
+    assert_well_formed(&page);
+    assert!(page.contains("As &lt;measured&gt;.") && page.contains("<h1>A &amp; B</h1>"));
+    assert!(!page.to_lowercase().contains("predicted time") && hostile().text().contains("redicted time"));
 }
 
 #[test]

@@ -11,8 +11,8 @@ use specc::drive::Launcher;
 ///
 /// Prints for each kernel and size the median with its 95 % interval, start-up time and time per
 /// byte of each protocol, where protocols switch, n½ and r∞, and LogGP's parameters. In the output
-/// folder `comet.txt` is that report, `comet.json` holds it for programs, curves are SVG, and
-/// `here.toml` describes the machine for `specc --on sim:FILE`; the samples and models of all
+/// folder `comet.txt` is that report, `comet.json` holds it for programs, `comet.html` has the
+/// curves, and `here.toml` describes the machine for `specc --on sim:FILE`; the samples and models of all
 /// kernels lie there as after `specc calibrate`. A run that other programs disturbed is marked
 /// CONTAMINATED.
 ///

@@ -15,6 +15,7 @@ use strata_comet::series::Contaminated;
 use strata_comet::suite::{self, Costly, Ground, Kernel, LeftOut, Plan};
 use strata_comet::{Fixed, Results, ResultsError, formats, machine_file, over_nodes, report};
 use strata_model::{Points, Samples, count, sha256_hex};
+use strata_report::figures;
 use strata_screen::{Failure, print, tell, width, wrapped};
 
 use crate::args::{Comet, CometForm, Roots};
@@ -100,12 +101,10 @@ fn over_nodes(given: &Comet, numbers: &BTreeSet<u32>, output: &Path) -> Result<(
     }
     let points = over_nodes::over_nodes(&runs);
     let models: BTreeSet<&str> = points.iter().map(|one| one.model.as_str()).collect();
-    for model in models {
-        let of_model: Vec<_> = points.iter().filter(|one| one.model == model).collect();
-        if let Some(svg) = draw::over_nodes(&of_model) {
-            write(&output.join(format!("nodes-{}.svg", model.to_lowercase())), &svg)?;
-        }
-    }
+    let of_model = |model: &str| points.iter().filter(|one| one.model == model).collect::<Vec<_>>();
+    let curves: Vec<_> = models.iter().filter_map(|model| draw::over_nodes(&of_model(model))).collect();
+    let machine = runs.first().map_or("", |run| &run.platform);
+    write(&output.join("nodes.html"), &figures("Times over numbers of nodes", machine, &curves))?;
     let all = over_nodes::table(&points);
     write(&output.join("nodes.txt"), &all)?;
     match given.format {
@@ -416,7 +415,7 @@ fn measure(
         tell!("{longer}");
     }
     tell!(
-        "measured in {:.1?}; wrote comet.txt, comet.json, comet.csv, rules.txt, curves, here.toml and models to {}",
+        "measured in {:.1?}; wrote comet.txt, comet.html, comet.json, comet.csv, rules.txt, here.toml and models to {}",
         start.elapsed(),
         output.display()
     );
@@ -505,19 +504,16 @@ fn keep(
     if let Some(text) = machine_file::simgrid(results) {
         save("here.xml", &text)?;
     }
-    for kernel in &results.kernels {
-        let name = kernel.model.to_lowercase();
-        if kernel.model == "Pair" {
-            let sizes: BTreeSet<i64> = kernel.points.iter().filter_map(|p| p.at.first().copied()).collect();
-            for bytes in sizes {
-                if let Some(svg) = draw::pairs(kernel, bytes) {
-                    save(&format!("{name}-{bytes}.svg"), &svg)?;
-                }
-            }
-        } else if let Some(svg) = draw::curve(kernel) {
-            save(&format!("{name}.svg"), &svg)?;
+    let (pairs, others): (Vec<_>, Vec<_>) = results.kernels.iter().partition(|one| one.model == "Pair");
+    for (kernel, bytes) in
+        pairs.iter().flat_map(|kernel| kernel.sizes().into_iter().map(move |b| (kernel, b)))
+    {
+        if let Some(svg) = draw::pairs(kernel, bytes) {
+            save(&format!("pair-{bytes}.svg"), &svg)?;
         }
     }
+    let curves: Vec<_> = others.into_iter().filter_map(draw::curve).collect();
+    save("comet.html", &figures("How this machine communicates", &results.platform, &curves))?;
     let mut fitting = fitting::fit(samples, digest, Some(spec), &Overrides::default());
     // The benchmark's own figures do not depend on the models; what could not be fitted is told.
     let is_left_out = |failure: &str| {
