@@ -5,8 +5,8 @@ use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
 use strata_benches::{columns, row};
 use strata_comet as comet;
+use strata_comet::Results;
 use strata_comet::suite::{self, Ground, Peer, model_named};
-use strata_comet::{Call, Results};
 use strata_model::Samples;
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
@@ -70,17 +70,8 @@ fn draw(kind: usize, random: &mut ChaCha8Rng) -> Result<Drawn, String> {
 
 /// The times of these points, in one simulation.
 fn times(drawn: &Drawn, points: &[(String, Vec<i64>)]) -> Result<Vec<f64>, String> {
-    let kernel = |node: &mut Node, model: &str, at: &[i64]| {
-        let size = at.first().map_or(0, |size| *size as usize);
-        match model {
-            "Echo" => comet::echo(node, size, at[2] as usize),
-            "SendOverhead" => comet::send_overhead(node, size),
-            "ReceiveOverhead" => comet::receive_overhead(node, size),
-            "Gap" => comet::gap(node, size),
-            "Poll" => comet::poll(node),
-            _ => comet::library(node, Call::Barrier, 0, 0),
-        }
-    };
+    let kernel =
+        |node: &mut Node, model: &str, at: &[i64]| comet::measure(node, model, at).unwrap_or(f64::NAN);
     let run = Machine::sim(&drawn.machine, drawn.nodes)
         .map_err(|e| e.to_string())?
         .run(|node| Ok(points.iter().map(|(model, at)| kernel(node, model, at)).collect::<Vec<f64>>()));

@@ -31,6 +31,21 @@ pub enum Collective {
     Barrier,
 }
 
+impl Collective {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Broadcast,
+        Self::Reduce,
+        Self::Scan,
+        Self::Gather,
+        Self::Scatter,
+        Self::AllGather,
+        Self::AllToAll,
+        Self::AllToAllV,
+        Self::Barrier,
+    ];
+}
+
 /// The port of gathers and scatters.
 const PORT: usize = 0;
 

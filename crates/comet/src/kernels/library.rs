@@ -52,20 +52,33 @@ pub enum Call {
     Barrier,
 }
 
-#[cfg(feature = "mpi")]
 impl Call {
+    /// All of them; those between two ranks first.
+    pub const ALL: [Self; 19] = [
+        Self::PingPong,
+        Self::PingPing,
+        Self::Window,
+        Self::BothWays,
+        Self::Pairs,
+        Self::PairsLatency,
+        Self::Put,
+        Self::Get,
+        Self::Broadcast,
+        Self::Reduce,
+        Self::AllReduce,
+        Self::ReduceScatter,
+        Self::Scan,
+        Self::Gather,
+        Self::Scatter,
+        Self::AllGather,
+        Self::AllToAll,
+        Self::AllToAllV,
+        Self::Barrier,
+    ];
+
+    #[cfg(feature = "mpi")]
     fn is_of_pairs(self) -> bool {
-        matches!(
-            self,
-            Self::PingPong
-                | Self::PingPing
-                | Self::Window
-                | Self::BothWays
-                | Self::Pairs
-                | Self::PairsLatency
-                | Self::Put
-                | Self::Get
-        )
+        Self::ALL[..8].contains(&self)
     }
 }
 

@@ -19,12 +19,12 @@ const SIDES: usize = 4;
 
 /// The operations on a distributed matrix that the kernels time and check. [`Blocks`] is the
 /// benchmark's own; a vendor's own guard or transposition implements this trait, and is timed by
-/// [`matrix_guard`], [`matrix_shift`], [`matrix_transpose`], [`matrix_row_broadcast`] and
-/// [`matrix_column_broadcast`] in a spec of its own (Ganapati 1993, §3.1.6: any implementation of
+/// [`guard`], [`shift`], [`transpose`], [`row_broadcast`] and [`column_broadcast`] in a spec of its
+/// own (Ganapati 1993, §3.1.6: any implementation of
 /// the matrix is allowed).
 ///
 /// ```
-/// use strata_comet::{Blocks, Direction, Matrix, matrix_guard};
+/// use strata_comet::{Blocks, Matrix, guard};
 /// use strata_runtime::prelude::*;
 ///
 /// /// The benchmark's blocks with another guard.
@@ -45,7 +45,7 @@ const SIDES: usize = 4;
 ///     }
 /// }
 ///
-/// let run = Machine::threads(4)?.run(|node| Ok(matrix_guard::<Mine>(node, 8)))?;
+/// let run = Machine::threads(4)?.run(|node| Ok(guard::<Mine>(node, 8)))?;
 /// assert!(run[0] > 0.0);
 /// # Ok::<(), strata_runtime::Error>(())
 /// ```
@@ -94,40 +94,6 @@ fn missing(node: &mut Node, operation: &str) {
     node.fail(format!("this matrix does not implement `Matrix::{operation}`, which the kernel times"));
 }
 
-impl Matrix for Blocks {
-    fn open(node: &mut Node, dim: usize) -> Self {
-        Self::open(node, dim)
-    }
-
-    fn get(&self, row: usize, column: usize) -> f64 {
-        self.get(row, column)
-    }
-
-    fn update_guard(&mut self, node: &mut Node) {
-        self.update_guard(node);
-    }
-
-    fn shift(&mut self, node: &mut Node, direction: Direction) {
-        self.shift(node, direction);
-    }
-
-    fn transpose(&mut self, node: &mut Node) {
-        self.transpose(node);
-    }
-
-    fn broadcast_row(&mut self, node: &mut Node, row: usize) {
-        self.broadcast_row(node, row);
-    }
-
-    fn broadcast_column(&mut self, node: &mut Node, column: usize) {
-        self.broadcast_column(node, column);
-    }
-
-    fn close(self, node: &mut Node) {
-        self.close(node);
-    }
-}
-
 /// A node's block of the matrix with its guard.
 pub struct Blocks {
     mesh: Mesh,
@@ -172,65 +138,9 @@ fn value(mesh: &Mesh, dim: usize, row: usize, column: usize) -> f64 {
 }
 
 impl Blocks {
-    /// Distributes a matrix with `dim` by `dim` elements a node; element (r, c) has the value
-    /// r·columns + c. This node receives messages until [`close`](Self::close).
-    ///
-    /// # Participation
-    /// Collective, with equal `dim`.
-    pub fn open(node: &mut Node, dim: usize) -> Self {
-        let mesh = Mesh::new(node.size());
-        let place = mesh.place(node.rank());
-        let acks = std::rc::Rc::new(std::cell::Cell::new(0));
-        let mut handlers = node.handlers();
-        let ack = handlers.request({
-            let acks = std::rc::Rc::clone(&acks);
-            move |_, ()| acks.set(acks.get() + 1)
-        });
-        node.install(handlers);
-        let all = (dim + 2) * (dim + 2);
-        let turns = mesh.rows.max(mesh.columns) + 1;
-        for port in 0..SIDES * turns {
-            // Whole blocks arrive only at the first side.
-            node.open_port(port, Block::<f64>::zeroed(if port < turns { all } else { dim }));
-        }
-        let mut values = vec![-1.0; all];
-        for row in 0..dim {
-            for column in 0..dim {
-                values[(row + 1) * (dim + 2) + column + 1] =
-                    value(&mesh, dim, place.row * dim + row, place.column * dim + column);
-            }
-        }
-        node.barrier();
-        Self { mesh, place, dim, values, acks, ack, taken: 0, operations: 0, last: Kind::None, turns }
-    }
-
-    /// The mesh of nodes.
-    #[must_use]
-    pub fn mesh(&self) -> &Mesh {
-        &self.mesh
-    }
-
-    /// An element of this node's block; row and column 0 and `dim` + 1 are the guard.
-    #[must_use]
-    pub fn get(&self, row: usize, column: usize) -> f64 {
-        self.values[row * (self.dim + 2) + column]
-    }
-
     /// Sets an element of this node's block.
     pub fn set(&mut self, row: usize, column: usize, value: f64) {
         self.values[row * (self.dim + 2) + column] = value;
-    }
-
-    /// Ends receiving.
-    ///
-    /// # Participation
-    /// Collective.
-    pub fn close(self, node: &mut Node) {
-        node.barrier();
-        for port in 0..SIDES * self.turns {
-            let _memory: Block<f64> = node.close_port(port);
-        }
-        node.uninstall();
     }
 
     /// Begins an operation. Taking boxes in turn suffices while all operations have one pattern.
@@ -283,11 +193,56 @@ impl Blocks {
         });
     }
 
-    /// Fills the guard with the neighbours' outermost elements, without the corners (§3.3.8).
-    ///
-    /// # Participation
-    /// Collective.
-    pub fn update_guard(&mut self, node: &mut Node) {
+    /// Sends elements from the node `source` to the nodes `targets`, and acknowledgements back.
+    fn spread(&mut self, node: &mut Node, (first, stride): (usize, usize), source: usize, targets: &[usize]) {
+        if node.rank() == source {
+            let line = self.line(node, first, stride);
+            targets.iter().for_each(|to| node.put(*to, self.port(0), 0, &line));
+            self.taken += targets.len() as u64;
+            let (acks, taken) = (&self.acks, self.taken);
+            node.wait_until(|| acks.get() >= taken);
+        } else {
+            let line = self.take(node, 0, self.dim);
+            self.place_line(node, first, stride, &line);
+            node.send(source, self.ack, ());
+        }
+        self.operations += 1;
+    }
+}
+
+impl Matrix for Blocks {
+    fn open(node: &mut Node, dim: usize) -> Self {
+        let mesh = Mesh::new(node.size());
+        let place = mesh.place(node.rank());
+        let acks = std::rc::Rc::new(std::cell::Cell::new(0));
+        let mut handlers = node.handlers();
+        let ack = handlers.request({
+            let acks = std::rc::Rc::clone(&acks);
+            move |_, ()| acks.set(acks.get() + 1)
+        });
+        node.install(handlers);
+        let all = (dim + 2) * (dim + 2);
+        let turns = mesh.rows.max(mesh.columns) + 1;
+        for port in 0..SIDES * turns {
+            // Whole blocks arrive only at the first side.
+            node.open_port(port, Block::<f64>::zeroed(if port < turns { all } else { dim }));
+        }
+        let mut values = vec![-1.0; all];
+        for row in 0..dim {
+            for column in 0..dim {
+                values[(row + 1) * (dim + 2) + column + 1] =
+                    value(&mesh, dim, place.row * dim + row, place.column * dim + column);
+            }
+        }
+        node.barrier();
+        Self { mesh, place, dim, values, acks, ack, taken: 0, operations: 0, last: Kind::None, turns }
+    }
+
+    fn get(&self, row: usize, column: usize) -> f64 {
+        self.values[row * (self.dim + 2) + column]
+    }
+
+    fn update_guard(&mut self, node: &mut Node) {
         self.begin(node, Kind::Guard);
         let (dim, width) = (self.dim, self.dim + 2);
         let Place { top, bottom, pred, succ, .. } = self.place;
@@ -317,11 +272,7 @@ impl Blocks {
         self.operations += 1;
     }
 
-    /// Moves every whole block, including its guard, to the next node (§3.3.9).
-    ///
-    /// # Participation
-    /// Collective, with equal `direction`.
-    pub fn shift(&mut self, node: &mut Node, direction: Direction) {
+    fn shift(&mut self, node: &mut Node, direction: Direction) {
         self.begin(node, Kind::Shift(direction));
         let to = match direction {
             Direction::North => self.place.top,
@@ -332,12 +283,7 @@ impl Blocks {
         self.operations += 1;
     }
 
-    /// Exchanges the whole block with the node at the mirrored place and transposes it (§3.3.10).
-    /// Does nothing if the mesh is not square.
-    ///
-    /// # Participation
-    /// Collective.
-    pub fn transpose(&mut self, node: &mut Node) {
+    fn transpose(&mut self, node: &mut Node) {
         if !self.mesh.is_square() {
             return;
         }
@@ -359,12 +305,7 @@ impl Blocks {
         self.operations += 1;
     }
 
-    /// Copies a row of the whole matrix into the blocks below and above, along the columns of nodes
-    /// (§3.3.11); the owners wait until all nodes have it.
-    ///
-    /// # Participation
-    /// Collective, with equal `row`, which must be in the matrix.
-    pub fn broadcast_row(&mut self, node: &mut Node, row: usize) {
+    fn broadcast_row(&mut self, node: &mut Node, row: usize) {
         let (owner, local) = (row / self.dim % self.mesh.rows, row % self.dim + 1);
         self.begin(node, Kind::Row(owner));
         let first = local * (self.dim + 2) + 1;
@@ -374,12 +315,7 @@ impl Blocks {
         self.spread(node, (first, 1), source, &targets);
     }
 
-    /// Copies a column of the whole matrix into the blocks beside, along the rows of nodes; its
-    /// elements are packed first.
-    ///
-    /// # Participation
-    /// As [`broadcast_row`](Self::broadcast_row).
-    pub fn broadcast_column(&mut self, node: &mut Node, column: usize) {
+    fn broadcast_column(&mut self, node: &mut Node, column: usize) {
         let (owner, local) = (column / self.dim % self.mesh.columns, column % self.dim + 1);
         self.begin(node, Kind::Column(owner));
         let first = self.dim + 2 + local;
@@ -389,20 +325,12 @@ impl Blocks {
         self.spread(node, (first, self.dim + 2), source, &targets);
     }
 
-    /// Sends elements from the node `source` to the nodes `targets`, and acknowledgements back.
-    fn spread(&mut self, node: &mut Node, (first, stride): (usize, usize), source: usize, targets: &[usize]) {
-        if node.rank() == source {
-            let line = self.line(node, first, stride);
-            targets.iter().for_each(|to| node.put(*to, self.port(0), 0, &line));
-            self.taken += targets.len() as u64;
-            let (acks, taken) = (&self.acks, self.taken);
-            node.wait_until(|| acks.get() >= taken);
-        } else {
-            let line = self.take(node, 0, self.dim);
-            self.place_line(node, first, stride, &line);
-            node.send(source, self.ack, ());
+    fn close(self, node: &mut Node) {
+        node.barrier();
+        for port in 0..SIDES * self.turns {
+            let _memory: Block<f64> = node.close_port(port);
         }
-        self.operations += 1;
+        node.uninstall();
     }
 }
 
@@ -436,15 +364,7 @@ impl<M: Matrix> After<'_, M> {
 ///
 /// # Participation
 /// Collective. Wrong data end the job.
-pub fn guard(node: &mut Node, dim: usize) -> f64 {
-    matrix_guard::<Blocks>(node, dim)
-}
-
-/// As [`guard`], of any matrix.
-///
-/// # Participation
-/// As [`guard`].
-pub fn matrix_guard<M: Matrix>(node: &mut Node, dim: usize) -> f64 {
+pub fn guard<M: Matrix>(node: &mut Node, dim: usize) -> f64 {
     timed::<M>(node, "guard", dim, M::update_guard, |after| {
         let After { matrix, mesh, place, dim, .. } = after;
         let (height, width) = (mesh.rows * dim, mesh.columns * dim);
@@ -461,15 +381,7 @@ pub fn matrix_guard<M: Matrix>(node: &mut Node, dim: usize) -> f64 {
 ///
 /// # Participation
 /// As [`guard`].
-pub fn shift(node: &mut Node, dim: usize, direction: Direction) -> f64 {
-    matrix_shift::<Blocks>(node, dim, direction)
-}
-
-/// As [`shift`], of any matrix.
-///
-/// # Participation
-/// As [`guard`].
-pub fn matrix_shift<M: Matrix>(node: &mut Node, dim: usize, direction: Direction) -> f64 {
+pub fn shift<M: Matrix>(node: &mut Node, dim: usize, direction: Direction) -> f64 {
     let one = |matrix: &mut M, node: &mut Node| matrix.shift(node, direction);
     timed(node, "shift", dim, one, |after| {
         let After { mesh, place, dim, operations, .. } = after;
@@ -489,15 +401,7 @@ pub fn matrix_shift<M: Matrix>(node: &mut Node, dim: usize, direction: Direction
 ///
 /// # Participation
 /// As [`guard`]; the job ends if the mesh is not square.
-pub fn transpose(node: &mut Node, dim: usize) -> f64 {
-    matrix_transpose::<Blocks>(node, dim)
-}
-
-/// As [`transpose`], of any matrix.
-///
-/// # Participation
-/// As [`transpose`].
-pub fn matrix_transpose<M: Matrix>(node: &mut Node, dim: usize) -> f64 {
+pub fn transpose<M: Matrix>(node: &mut Node, dim: usize) -> f64 {
     if !Mesh::new(node.size()).is_square() {
         let size = node.size();
         node.fail(format!("transpose: a mesh of {size} nodes is no square; take 1, 4, 16 or 64 nodes"));
@@ -516,15 +420,7 @@ pub fn matrix_transpose<M: Matrix>(node: &mut Node, dim: usize) -> f64 {
 ///
 /// # Participation
 /// As [`guard`].
-pub fn row_broadcast(node: &mut Node, dim: usize) -> f64 {
-    matrix_row_broadcast::<Blocks>(node, dim)
-}
-
-/// As [`row_broadcast`], of any matrix.
-///
-/// # Participation
-/// As [`guard`].
-pub fn matrix_row_broadcast<M: Matrix>(node: &mut Node, dim: usize) -> f64 {
+pub fn row_broadcast<M: Matrix>(node: &mut Node, dim: usize) -> f64 {
     let one = |matrix: &mut M, node: &mut Node| matrix.broadcast_row(node, 0);
     timed(node, "row_broadcast", dim, one, |after| {
         (0..after.dim)
@@ -536,15 +432,7 @@ pub fn matrix_row_broadcast<M: Matrix>(node: &mut Node, dim: usize) -> f64 {
 ///
 /// # Participation
 /// As [`guard`].
-pub fn column_broadcast(node: &mut Node, dim: usize) -> f64 {
-    matrix_column_broadcast::<Blocks>(node, dim)
-}
-
-/// As [`column_broadcast`], of any matrix.
-///
-/// # Participation
-/// As [`guard`].
-pub fn matrix_column_broadcast<M: Matrix>(node: &mut Node, dim: usize) -> f64 {
+pub fn column_broadcast<M: Matrix>(node: &mut Node, dim: usize) -> f64 {
     let one = |matrix: &mut M, node: &mut Node| matrix.broadcast_column(node, 0);
     timed(node, "column_broadcast", dim, one, |after| {
         (0..after.dim).all(|r| after.matrix.get(r + 1, 1) == after.value(after.place.row * after.dim + r, 0))

@@ -23,7 +23,7 @@ pub(super) fn spoils(node: &mut Node, kernel: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{broadcast, echo, echo_data, get, guard, send_overhead};
+    use crate::{Blocks, broadcast, echo, echo_data, get, guard, send_overhead};
     use strata_runtime::prelude::*;
 
     fn with<T: Send>(trial: Trial, program: fn(&mut Node) -> Result<T, Error>) -> Result<Vec<T>, Error> {
@@ -39,7 +39,7 @@ mod tests {
             echo(node, 64, 1);
             echo_data(node, 64);
             broadcast(node, 64);
-            guard(node, 4);
+            guard::<Blocks>(node, 4);
             get(node, 64).map(drop).map_err(Error::program)
         }
         for (spoilt, told) in [

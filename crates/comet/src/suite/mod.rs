@@ -135,280 +135,178 @@ const fn single(model: &'static str, title: &'static str) -> Measured {
     bytes(model, (0, 0), title).sized(Size::None, (0, 0))
 }
 
-const fn kernel(name: &'static str, spec: &'static str, nodes: usize, models: &'static [Measured]) -> Kernel {
-    Kernel { name, spec, nodes, square: false, mpi: false, usual: true, models }
+/// A kernel of this name that takes at least so many nodes, with its models.
+macro_rules! kernel {
+    ($name:literal, $nodes:literal, $($model:expr),+ $(,)?) => {
+        Kernel {
+            name: $name,
+            spec: include_str!(concat!("../../specs/", $name, ".spec")),
+            nodes: $nodes,
+            square: false,
+            mpi: false,
+            usual: true,
+            models: &[$($model),+],
+        }
+    };
 }
 
 /// All kernels, in the order of the report.
 pub const KERNELS: &[Kernel] = &[
-    kernel(
+    kernel!(
         "echo",
-        include_str!("../../specs/echo.spec"),
         2,
-        &[
-            bytes("Echo", (1, 1 << 20), "one way of a message, half of there and back"),
-            single("EchoEmpty", "one way of a message without bytes"),
-            bytes("EchoData", (1, 1 << 20), "one way of a message whose data are read and sent back"),
-        ],
+        bytes("Echo", (1, 1 << 20), "one way of a message, half of there and back"),
+        single("EchoEmpty", "one way of a message without bytes"),
+        bytes("EchoData", (1, 1 << 20), "one way of a message whose data are read and sent back"),
     ),
-    kernel(
-        "exchange",
-        include_str!("../../specs/exchange.spec"),
-        2,
-        &[bytes("Exchange", (1, 1 << 20), "a message each way between two nodes")],
-    ),
-    kernel(
-        "broadcast",
-        include_str!("../../specs/broadcast.spec"),
-        2,
-        &[bytes("Broadcast", (1, 1 << 18), "a broadcast, and a barrier").of_all()],
-    ),
-    kernel(
+    kernel!("exchange", 2, bytes("Exchange", (1, 1 << 20), "a message each way between two nodes")),
+    kernel!("broadcast", 2, bytes("Broadcast", (1, 1 << 18), "a broadcast, and a barrier").of_all()),
+    kernel!(
         "reduce",
-        include_str!("../../specs/reduce.spec"),
         2,
-        &[
-            single("Reduce", "the sum of a number over all nodes, on all nodes").of_all(),
-            elements("ReduceVector", (1, 32_768), "element-wise sums over all nodes, on all nodes").of_all(),
-        ],
+        single("Reduce", "the sum of a number over all nodes, on all nodes").of_all(),
+        elements("ReduceVector", (1, 32_768), "element-wise sums over all nodes, on all nodes").of_all(),
     ),
-    kernel(
-        "barrier",
-        include_str!("../../specs/barrier.spec"),
-        2,
-        &[single("Barrier", "a barrier").of_all()],
-    ),
-    kernel(
+    kernel!("barrier", 2, single("Barrier", "a barrier").of_all()),
+    kernel!(
         "all_to_all",
-        include_str!("../../specs/all_to_all.spec"),
         2,
-        &[
-            bytes("AllToAll", (1, 1 << 18), "a block from each node to each").of_all(),
-            bytes("AllGather", (1, 1 << 18), "a block of each node to all").of_all(),
-        ],
+        bytes("AllToAll", (1, 1 << 18), "a block from each node to each").of_all(),
+        bytes("AllGather", (1, 1 << 18), "a block of each node to all").of_all(),
     ),
-    kernel(
+    kernel!(
         "matrix",
-        include_str!("../../specs/matrix.spec"),
         2,
-        &[
-            rows("Guard", "guards of a matrix in blocks"),
-            rows("Shift", "blocks of a matrix one node further north"),
-            rows("ShiftEast", "blocks of a matrix one node further east"),
-            rows("RowBroadcast", "a row of a matrix to all blocks below"),
-            rows("ColumnBroadcast", "a column of a matrix to all blocks beside"),
-        ],
+        rows("Guard", "guards of a matrix in blocks"),
+        rows("Shift", "blocks of a matrix one node further north"),
+        rows("ShiftEast", "blocks of a matrix one node further east"),
+        rows("RowBroadcast", "a row of a matrix to all blocks below"),
+        rows("ColumnBroadcast", "a column of a matrix to all blocks beside"),
     ),
-    Kernel {
-        square: true,
-        ..kernel(
-            "transpose",
-            include_str!("../../specs/transpose.spec"),
-            4,
-            &[rows("Transpose", "the transposition of a matrix in blocks")],
-        )
-    },
-    kernel(
-        "contention",
-        include_str!("../../specs/contention.spec"),
-        4,
-        &[bytes("Contention", (1, 65_536), "one way of a message beside other traffic")],
-    ),
-    kernel(
+    kernel!("transpose", 4, rows("Transpose", "the transposition of a matrix in blocks")).square(),
+    kernel!("contention", 4, bytes("Contention", (1, 65_536), "one way of a message beside other traffic")),
+    kernel!(
         "overlap",
-        include_str!("../../specs/overlap.spec"),
         2,
-        &[
-            bytes("Synchronous", (1, 1 << 18), "an exchange, then a computation").beside(LENGTHS),
-            bytes("Asynchronous", (1, 1 << 18), "a computation during an exchange").beside(LENGTHS),
-            elements("Daxpy", (1, 1_048_576), "the computation alone"),
-        ],
+        bytes("Synchronous", (1, 1 << 18), "an exchange, then a computation").beside(LENGTHS),
+        bytes("Asynchronous", (1, 1 << 18), "a computation during an exchange").beside(LENGTHS),
+        elements("Daxpy", (1, 1_048_576), "the computation alone"),
     ),
-    kernel(
+    kernel!(
         "messages",
-        include_str!("../../specs/messages.spec"),
         2,
-        &[
-            single("MessageRoundTrip", "an active message there and one back"),
-            bytes("Put", (8, 1 << 18), "a write into another node's memory"),
-            bytes("Get", (8, 1 << 18), "a read of another node's memory"),
-            bytes("Store", (8, 1 << 18), "a one-way store, and a barrier"),
-        ],
+        single("MessageRoundTrip", "an active message there and one back"),
+        bytes("Put", (8, 1 << 18), "a write into another node's memory"),
+        bytes("Get", (8, 1 << 18), "a read of another node's memory"),
+        bytes("Store", (8, 1 << 18), "a one-way store, and a barrier"),
     ),
-    kernel(
+    kernel!(
         "loggp",
-        include_str!("../../specs/loggp.spec"),
         2,
-        &[
-            bytes("SendOverhead", (1, 65_536), "what sending keeps the sender busy"),
-            bytes("ReceiveOverhead", (1, 65_536), "what receiving keeps the receiver busy"),
-            bytes("Gap", (1, 65_536), "from one message to the next in a stream"),
-            single("Poll", "a look at empty queues"),
-        ],
+        bytes("SendOverhead", (1, 65_536), "what sending keeps the sender busy"),
+        bytes("ReceiveOverhead", (1, 65_536), "what receiving keeps the receiver busy"),
+        bytes("Gap", (1, 65_536), "from one message to the next in a stream"),
+        single("Poll", "a look at empty queues"),
     ),
-    Kernel {
-        usual: false,
-        ..kernel(
-            "bandwidth",
-            include_str!("../../specs/bandwidth.spec"),
-            2,
-            &[
-                bytes("Stream", (1, 1 << 20), "a message of a window of 64, by so many pairs at once")
-                    .of_all(),
-                bytes("StreamBoth", (1, 1 << 20), "the same in both directions at once").of_all(),
-            ],
-        )
-    },
-    Kernel {
-        usual: false,
-        ..kernel(
-            "pairs",
-            include_str!("../../specs/pairs.spec"),
-            2,
-            &[
-                bytes("Pair", (1, 1 << 20), "one way of a message between two nodes"),
-                bytes(
-                    "Bisection",
-                    (1, 1 << 20),
-                    "a message of a window of 64 each way, by pairs of all nodes",
-                )
-                .beside(MATCHINGS)
-                .of_all(),
-            ],
-        )
-    },
-    Kernel {
-        usual: false,
-        ..kernel(
-            "collectives",
-            include_str!("../../specs/collectives.spec"),
-            2,
-            &[
-                of_ranks("EachBroadcast", (1, 1 << 18), "a broadcast from node 0"),
-                of_ranks("EachReduce", (8, 1 << 18), "element-wise sums, on all nodes"),
-                of_ranks("EachScan", (8, 1 << 18), "element-wise sums of all nodes before each"),
-                of_ranks("EachGather", (1, 1 << 18), "a block of each node to node 0, by puts"),
-                of_ranks("EachScatter", (1, 1 << 18), "a block from node 0 to each node, by puts"),
-                of_ranks("EachAllGather", (1, 1 << 18), "a block of each node to all"),
-                of_ranks("EachAllToAll", (1, 1 << 18), "a block from each node to each"),
-                of_ranks("EachAllToAllV", (1, 1 << 18), "blocks whose lengths the receivers do not know"),
-                single("EachBarrier", "a barrier").sized(Size::Ranks, (0, 2)).of_all(),
-            ],
-        )
-    },
-    Kernel {
-        usual: false,
-        ..kernel(
-            "noise",
-            include_str!("../../specs/noise.spec"),
-            1,
-            &[
-                single("FixedWork", "the same work again and again")
-                    .sized(Size::Work, (1, 10_000))
-                    .beside(RANKS),
-                single("FixedTime", "a unit of work, as many as fit into a time")
-                    .sized(Size::Work, (1, 10_000))
-                    .beside(RANKS),
-            ],
-        )
-    },
-    Kernel {
-        usual: false,
-        ..kernel(
-            "late",
-            include_str!("../../specs/late.spec"),
-            2,
-            &[
-                bytes("EchoLate", (1, 1 << 20), "one way of a message whose receiver comes late")
-                    .beside(&[20, 200]),
-                single("BarrierSkewed", "a barrier that the test node reaches last")
-                    .sized(Size::Skew, (1, 256)),
-            ],
-        )
-    },
-    Kernel {
-        usual: false,
-        ..kernel(
-            "echo_large",
-            include_str!("../../specs/echo_large.spec"),
-            2,
-            &[bytes("EchoLarge", ((1 << 20) + 1, 1 << 30), "one way of a large message")],
-        )
-    },
-    Kernel {
-        mpi: true,
-        usual: false,
-        ..kernel(
-            "raw",
-            include_str!("../../specs/raw.spec"),
-            2,
-            &[
-                bytes("RawEcho", (1, 1 << 20), "MPI_Send and MPI_Recv there and back, halved"),
-                bytes("RawExchange", (1, 1 << 20), "MPI_Isend and MPI_Recv each way at once"),
-                elements("RawReduce", (1, 32_768), "MPI_Allreduce, sums").of_all(),
-                bytes("RawAllGather", (1, 1 << 18), "MPI_Allgather").of_all(),
-                bytes("RawAllToAll", (1, 1 << 18), "MPI_Alltoall").of_all(),
-                single("RawBarrier", "MPI_Barrier").of_all(),
-            ],
-        )
-    },
-    Kernel {
-        mpi: true,
-        usual: false,
-        ..kernel(
-            "library",
-            include_str!("../../specs/library.spec"),
-            2,
-            &[
-                bytes("LibraryPingPong", (1, 1 << 20), "MPI_Send and MPI_Recv there and back, halved"),
-                bytes("LibraryPingPing", (1, 1 << 20), "MPI_Isend and MPI_Recv on both ranks at once"),
-                bytes("LibraryWindow", (1, 1 << 20), "a message of 64 by MPI_Isend, before an answer"),
-                bytes("LibraryBothWays", (1, 1 << 20), "a message of 64 each way at once"),
-                bytes("LibraryPairs", (1, 1 << 20), "windows of 64 by MPI_Isend of all pairs at once")
-                    .of_all(),
-                bytes(
-                    "LibraryPairsLatency",
-                    (1, 1 << 20),
-                    "MPI_Send and MPI_Recv of all pairs at once, halved",
-                )
-                .of_all(),
-                bytes("LibraryPut", (8, 1 << 20), "MPI_Put and its completion at the target"),
-                bytes("LibraryGet", (8, 1 << 20), "MPI_Get and its completion"),
-                of_ranks("LibraryBroadcast", (1, 1 << 18), "MPI_Bcast from rank 0"),
-                of_ranks("LibraryReduce", (4, 1 << 18), "MPI_Reduce of MPI_INT to rank 0"),
-                of_ranks("LibraryAllReduce", (4, 1 << 18), "MPI_Allreduce of MPI_INT"),
-                of_ranks("LibraryReduceScatter", (4, 1 << 18), "MPI_Reduce_scatter_block of MPI_INT"),
-                of_ranks("LibraryScan", (4, 1 << 18), "MPI_Scan of MPI_INT"),
-                of_ranks("LibraryGather", (1, 1 << 18), "MPI_Gather to rank 0"),
-                of_ranks("LibraryScatter", (1, 1 << 18), "MPI_Scatter from rank 0"),
-                of_ranks("LibraryAllGather", (1, 1 << 18), "MPI_Allgather"),
-                of_ranks("LibraryAllToAll", (1, 1 << 18), "MPI_Alltoall"),
-                of_ranks("LibraryAllToAllV", (1, 1 << 18), "MPI_Alltoallv with equal counts"),
-                single("LibraryBarrier", "MPI_Barrier").sized(Size::Ranks, (0, 2)).of_all(),
-            ],
-        )
-    },
-    Kernel {
-        mpi: true,
-        usual: false,
-        ..kernel(
-            "overlapped",
-            include_str!("../../specs/overlapped.spec"),
-            2,
-            &[
-                overlapped("OverlapBroadcast", 1, "MPI_Ibcast from rank 0"),
-                overlapped("OverlapReduce", 4, "MPI_Ireduce of MPI_INT to rank 0"),
-                overlapped("OverlapAllReduce", 4, "MPI_Iallreduce of MPI_INT"),
-                overlapped("OverlapReduceScatter", 4, "MPI_Ireduce_scatter_block of MPI_INT"),
-                overlapped("OverlapGather", 1, "MPI_Igather to rank 0"),
-                overlapped("OverlapScatter", 1, "MPI_Iscatter from rank 0"),
-                overlapped("OverlapAllGather", 1, "MPI_Iallgather"),
-                overlapped("OverlapAllToAll", 1, "MPI_Ialltoall"),
-                overlapped("OverlapAllToAllV", 1, "MPI_Ialltoallv with equal counts"),
-                single("OverlapBarrier", "MPI_Ibarrier").sized(Size::Parts, (0, 2)).of_all(),
-            ],
-        )
-    },
+    kernel!(
+        "bandwidth",
+        2,
+        bytes("Stream", (1, 1 << 20), "a message of a window of 64, by so many pairs at once").of_all(),
+        bytes("StreamBoth", (1, 1 << 20), "the same in both directions at once").of_all(),
+    )
+    .by_name(),
+    kernel!(
+        "pairs",
+        2,
+        bytes("Pair", (1, 1 << 20), "one way of a message between two nodes"),
+        bytes("Bisection", (1, 1 << 20), "a message of a window of 64 each way, by pairs of all nodes")
+            .beside(MATCHINGS)
+            .of_all(),
+    )
+    .by_name(),
+    kernel!(
+        "collectives",
+        2,
+        of_ranks("EachBroadcast", (1, 1 << 18), "a broadcast from node 0"),
+        of_ranks("EachReduce", (8, 1 << 18), "element-wise sums, on all nodes"),
+        of_ranks("EachScan", (8, 1 << 18), "element-wise sums of all nodes before each"),
+        of_ranks("EachGather", (1, 1 << 18), "a block of each node to node 0, by puts"),
+        of_ranks("EachScatter", (1, 1 << 18), "a block from node 0 to each node, by puts"),
+        of_ranks("EachAllGather", (1, 1 << 18), "a block of each node to all"),
+        of_ranks("EachAllToAll", (1, 1 << 18), "a block from each node to each"),
+        of_ranks("EachAllToAllV", (1, 1 << 18), "blocks whose lengths the receivers do not know"),
+        single("EachBarrier", "a barrier").sized(Size::Ranks, (0, 2)).of_all(),
+    )
+    .by_name(),
+    kernel!(
+        "noise",
+        1,
+        single("FixedWork", "the same work again and again").sized(Size::Work, (1, 10_000)).beside(RANKS),
+        single("FixedTime", "a unit of work, as many as fit into a time")
+            .sized(Size::Work, (1, 10_000))
+            .beside(RANKS),
+    )
+    .by_name(),
+    kernel!(
+        "late",
+        2,
+        bytes("EchoLate", (1, 1 << 20), "one way of a message whose receiver comes late").beside(&[20, 200]),
+        single("BarrierSkewed", "a barrier that the test node reaches last").sized(Size::Skew, (1, 256)),
+    )
+    .by_name(),
+    kernel!("echo_large", 2, bytes("EchoLarge", ((1 << 20) + 1, 1 << 30), "one way of a large message"))
+        .by_name(),
+    kernel!(
+        "raw",
+        2,
+        bytes("RawEcho", (1, 1 << 20), "MPI_Send and MPI_Recv there and back, halved"),
+        bytes("RawExchange", (1, 1 << 20), "MPI_Isend and MPI_Recv each way at once"),
+        elements("RawReduce", (1, 32_768), "MPI_Allreduce, sums").of_all(),
+        bytes("RawAllGather", (1, 1 << 18), "MPI_Allgather").of_all(),
+        bytes("RawAllToAll", (1, 1 << 18), "MPI_Alltoall").of_all(),
+        single("RawBarrier", "MPI_Barrier").of_all(),
+    )
+    .of_library(),
+    kernel!(
+        "library",
+        2,
+        bytes("LibraryPingPong", (1, 1 << 20), "MPI_Send and MPI_Recv there and back, halved"),
+        bytes("LibraryPingPing", (1, 1 << 20), "MPI_Isend and MPI_Recv on both ranks at once"),
+        bytes("LibraryWindow", (1, 1 << 20), "a message of 64 by MPI_Isend, before an answer"),
+        bytes("LibraryBothWays", (1, 1 << 20), "a message of 64 each way at once"),
+        bytes("LibraryPairs", (1, 1 << 20), "windows of 64 by MPI_Isend of all pairs at once").of_all(),
+        bytes("LibraryPairsLatency", (1, 1 << 20), "MPI_Send and MPI_Recv of all pairs at once, halved")
+            .of_all(),
+        bytes("LibraryPut", (8, 1 << 20), "MPI_Put and its completion at the target"),
+        bytes("LibraryGet", (8, 1 << 20), "MPI_Get and its completion"),
+        of_ranks("LibraryBroadcast", (1, 1 << 18), "MPI_Bcast from rank 0"),
+        of_ranks("LibraryReduce", (4, 1 << 18), "MPI_Reduce of MPI_INT to rank 0"),
+        of_ranks("LibraryAllReduce", (4, 1 << 18), "MPI_Allreduce of MPI_INT"),
+        of_ranks("LibraryReduceScatter", (4, 1 << 18), "MPI_Reduce_scatter_block of MPI_INT"),
+        of_ranks("LibraryScan", (4, 1 << 18), "MPI_Scan of MPI_INT"),
+        of_ranks("LibraryGather", (1, 1 << 18), "MPI_Gather to rank 0"),
+        of_ranks("LibraryScatter", (1, 1 << 18), "MPI_Scatter from rank 0"),
+        of_ranks("LibraryAllGather", (1, 1 << 18), "MPI_Allgather"),
+        of_ranks("LibraryAllToAll", (1, 1 << 18), "MPI_Alltoall"),
+        of_ranks("LibraryAllToAllV", (1, 1 << 18), "MPI_Alltoallv with equal counts"),
+        single("LibraryBarrier", "MPI_Barrier").sized(Size::Ranks, (0, 2)).of_all(),
+    )
+    .of_library(),
+    kernel!(
+        "overlapped",
+        2,
+        overlapped("OverlapBroadcast", 1, "MPI_Ibcast from rank 0"),
+        overlapped("OverlapReduce", 4, "MPI_Ireduce of MPI_INT to rank 0"),
+        overlapped("OverlapAllReduce", 4, "MPI_Iallreduce of MPI_INT"),
+        overlapped("OverlapReduceScatter", 4, "MPI_Ireduce_scatter_block of MPI_INT"),
+        overlapped("OverlapGather", 1, "MPI_Igather to rank 0"),
+        overlapped("OverlapScatter", 1, "MPI_Iscatter from rank 0"),
+        overlapped("OverlapAllGather", 1, "MPI_Iallgather"),
+        overlapped("OverlapAllToAll", 1, "MPI_Ialltoall"),
+        overlapped("OverlapAllToAllV", 1, "MPI_Ialltoallv with equal counts"),
+        single("OverlapBarrier", "MPI_Ibarrier").sized(Size::Parts, (0, 2)).of_all(),
+    )
+    .of_library(),
 ];
 
 /// Messages of a window, before the answer to all of them.
@@ -457,6 +355,18 @@ pub fn model_named(name: &str) -> Option<(&'static Kernel, &'static Measured)> {
 }
 
 impl Kernel {
+    const fn square(self) -> Self {
+        Self { square: true, ..self }
+    }
+
+    const fn by_name(self) -> Self {
+        Self { usual: false, ..self }
+    }
+
+    const fn of_library(self) -> Self {
+        Self { mpi: true, usual: false, ..self }
+    }
+
     /// The reason why it cannot be measured on this many nodes, with or without MPI; `None` if it
     /// can.
     #[must_use]

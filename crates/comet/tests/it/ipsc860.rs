@@ -143,11 +143,11 @@ fn exponent(times: &[(f64, f64)]) -> f64 {
 fn matrix_operations_grow_as_their_data() {
     type Kernel = fn(&mut Node, usize) -> f64;
     let kernels: [(&str, Kernel, f64); 5] = [
-        ("guard", comet::guard, 1.0),
-        ("row", comet::row_broadcast, 1.0),
-        ("column", comet::column_broadcast, 1.0),
-        ("shift", |node, dim| comet::shift(node, dim, comet::Direction::North), 2.0),
-        ("transpose", comet::transpose, 2.0),
+        ("guard", comet::guard::<comet::Blocks>, 1.0),
+        ("row", comet::row_broadcast::<comet::Blocks>, 1.0),
+        ("column", comet::column_broadcast::<comet::Blocks>, 1.0),
+        ("shift", |node, dim| comet::shift::<comet::Blocks>(node, dim, comet::Direction::North), 2.0),
+        ("transpose", comet::transpose::<comet::Blocks>, 2.0),
     ];
     for (name, kernel, right) in kernels {
         // Below, the senders' four set-ups take longer than their data.

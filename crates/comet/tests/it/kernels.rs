@@ -2,7 +2,7 @@
 
 use crate::common::everything;
 use proptest::prelude::*;
-use strata_comet::{self as comet, Blocks, Direction, Mesh};
+use strata_comet::{self as comet, Blocks, Direction, Matrix, Mesh};
 use strata_runtime::prelude::*;
 use strata_sim::platform::SimulatedMachine;
 
@@ -41,7 +41,7 @@ fn nodes_that_are_no_pairs_are_refused() {
 /// A vendor's matrix whose guard forgets a side.
 struct Forgetful(Blocks);
 
-impl comet::Matrix for Forgetful {
+impl Matrix for Forgetful {
     fn open(node: &mut Node, dim: usize) -> Self {
         Self(Blocks::open(node, dim))
     }
@@ -61,9 +61,9 @@ impl comet::Matrix for Forgetful {
 
 #[test]
 fn a_matrix_of_others_is_checked_and_what_it_lacks_is_named() {
-    let guard = Machine::threads(4).unwrap().run(|node| Ok(comet::matrix_guard::<Forgetful>(node, 4)));
+    let guard = Machine::threads(4).unwrap().run(|node| Ok(comet::guard::<Forgetful>(node, 4)));
     assert!(guard.unwrap_err().to_string().contains("guard: wrong data"));
-    let lacks = Machine::threads(4).unwrap().run(|node| Ok(comet::matrix_transpose::<Forgetful>(node, 4)));
+    let lacks = Machine::threads(4).unwrap().run(|node| Ok(comet::transpose::<Forgetful>(node, 4)));
     assert!(lacks.unwrap_err().to_string().contains("does not implement `Matrix::transpose`"));
 }
 

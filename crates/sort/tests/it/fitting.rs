@@ -1,13 +1,18 @@
 //! Sorts of a team that fit themselves to the machine, and that learn: as programs of their own.
 
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
+use crate::itself;
 use strata_runtime::prelude::*;
 use strata_runtime::select::TimedOnNodes as _;
 use strata_select::Library as _;
 use strata_sort::{Options, Sort, profile, sort_with};
+
+/// Keys of a node, and their width.
+fn problem(call: usize) -> (usize, u32) {
+    (16 << (call % 6), [8, 20, 48][call % 3])
+}
 
 /// A part of others: sorts on the nodes of `STRATA_ON`, and prints what was chosen.
 #[test]
@@ -16,7 +21,8 @@ fn program() {
     let sorts = |node: &mut Node| {
         let mut taken = Vec::new();
         for call in 0..60 {
-            let mut keys = profile::keys(node, [40, 700, 3000][call % 3], 32, call as u64);
+            let (keys, width) = problem(call);
+            let mut keys = profile::keys(node, keys, width, call as u64);
             let choice = sort_with(node, &mut keys, &Options::default())?;
             assert!(keys.is_sorted());
             taken.push((choice.name, choice.note.is_some()));
@@ -25,44 +31,39 @@ fn program() {
     };
     let all = Machine::from_env().unwrap().run(sorts).unwrap();
     assert!(all.iter().all(|one| *one == all[0]), "{all:?}");
-    println!("\nsorted, ranked={}", all[0][0].1);
+    println!("\nsorted, ranked={} {:?}", all[0][0].1, all[0]);
 }
 
 fn run(cache: &Path, on: &str, settings: &[(&str, &str)]) -> (String, String) {
-    let out = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "fitting::program", "--ignored", "--nocapture"])
-        .env("STRATA_ON", on)
-        .env("XDG_CACHE_HOME", cache)
-        .envs(settings.iter().copied())
-        .output()
-        .unwrap();
-    assert!(out.status.success(), "{out:?}");
-    let text = String::from_utf8(out.stdout).unwrap();
-    let line = text.lines().find(|line| line.starts_with("sorted")).unwrap_or_default().to_owned();
-    (line, String::from_utf8(out.stderr).unwrap())
+    itself::run(("fitting::program", "sorted"), cache, on, settings)
 }
 
+/// Teams whose models are of another machine fit them, and keep that where a machine keeps anything;
+/// those whose models are of their own never do.
 #[test]
 fn sorts_fit_themselves_to_the_machine_once() {
-    for nodes in [2, 3] {
+    let set = [("STRATA_CALIBRATE", "100ms"), ("STRATA_EXPLAIN", "1")];
+    for on in ["threads:2", "threads:3", "sim:alewife:4"] {
         let cache = tempfile::tempdir().unwrap();
-        let on = format!("threads:{nodes}");
-        let (line, error) = run(cache.path(), &on, &[("STRATA_CALIBRATE", "100ms"), ("STRATA_EXPLAIN", "1")]);
-        assert!(line.starts_with("sorted"), "{line}");
-        assert!(error.contains("strata: sort: ") || line.ends_with("false"), "{error}");
-        // Once is enough: whatever it came to, it is not done again.
-        let (_, error) = run(cache.path(), &on, &[("STRATA_CALIBRATE", "100ms"), ("STRATA_EXPLAIN", "1")]);
-        assert!(!error.contains("strata: sort: "), "{error}");
+        let foreign = run(cache.path(), on, &[]).0.starts_with("sorted, ranked=true");
+        let fits = || run(cache.path(), on, &set).1.contains("strata: sort: ");
+        let simulated = on.starts_with("sim");
+        assert!(foreign || !simulated, "models of a simulated machine");
+        assert_eq!((fits(), fits()), (foreign, foreign && simulated), "{on}");
     }
 }
 
+/// Nodes that learn take the same (or their program fails), and other candidates than without.
 #[test]
 fn sorts_that_learn_agree_on_all_nodes() {
     let cache = tempfile::tempdir().unwrap();
-    for on in ["threads:1", "threads:2", "threads:5", "sim:paragon:8,disturbed=1,seed=3", "sim:cm5:4"] {
-        let (line, error) = run(cache.path(), on, &[("STRATA_LEARN", "1")]);
-        assert!(line.starts_with("sorted"), "{on}: {error}");
+    let learn = |on: &str, on_or_off| run(cache.path(), on, &[("STRATA_LEARN", on_or_off)]).0;
+    for on in ["threads:1", "threads:2", "threads:5", "sim:paragon:8,disturbed=1,seed=3"] {
+        learn(on, "1");
     }
+    let on = "sim:alewife:4";
+    assert_ne!(learn(on, "1"), learn(on, "0"));
+    assert_eq!(learn(on, "1"), learn(on, "1"));
 }
 
 #[test]
@@ -86,7 +87,7 @@ fn each_candidate_is_timed_alike_on_all_nodes_or_cannot_run() {
 fn choices_of_a_fitted_team_are_faster_on_a_machine_of_another_kind() {
     let machine: Machine = "sim:alewife:4".parse().unwrap();
     let run = machine.run(|node| {
-        let problems: Vec<(usize, u32)> = (0..12).map(|at| (16 << (at % 6), [8, 20, 48][at % 3])).collect();
+        let problems: Vec<(usize, u32)> = (0..12).map(problem).collect();
         let total = |node: &mut Node| {
             problems.iter().try_fold(0.0, |sum, &(keys, width)| {
                 let mut some = profile::keys(node, keys, width, 1);

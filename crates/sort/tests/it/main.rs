@@ -7,6 +7,8 @@ mod candidates;
 mod common;
 mod faults;
 mod fitting;
+#[path = "../../../runtime/tests/itself/mod.rs"]
+mod itself;
 mod local;
 mod queries;
 mod selection;

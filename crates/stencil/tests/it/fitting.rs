@@ -1,8 +1,8 @@
 //! Exchanges of halos that fit themselves to the machine: in programs of their own.
 
 use std::path::Path;
-use std::process::Command;
 
+use crate::itself;
 use strata_runtime::prelude::*;
 use strata_stencil::{Grid, Halo};
 
@@ -22,17 +22,7 @@ fn program() {
 }
 
 fn run(cache: &Path, on: &str, settings: &[(&str, &str)]) -> (String, String) {
-    let out = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "fitting::program", "--ignored", "--nocapture"])
-        .env("STRATA_ON", on)
-        .env("XDG_CACHE_HOME", cache)
-        .envs(settings.iter().copied())
-        .output()
-        .unwrap();
-    assert!(out.status.success(), "{out:?}");
-    let text = String::from_utf8(out.stdout).unwrap();
-    let line = text.lines().find(|line| line.starts_with("solved")).unwrap_or_default().to_owned();
-    (line, String::from_utf8(out.stderr).unwrap())
+    itself::run(("fitting::program", "solved"), cache, on, settings)
 }
 
 #[test]
@@ -52,7 +42,12 @@ fn exchanges_fit_themselves_once_and_solve_the_same() {
             }
         }
     }
+    // No simulated machine has models of its own.
     let cache = tempfile::tempdir().unwrap();
-    let on = "sim:paragon:8";
-    assert_eq!(run(cache.path(), on, &[]).0, run(cache.path(), on, &[("STRATA_CALIBRATE", "1ms")]).0);
+    let run = |set: &[_]| run(cache.path(), "sim:paragon:8", set);
+    let ((plain, silent), (fitted, error)) = (run(&[]), run(&[("STRATA_CALIBRATE", "1ms")]));
+    assert_eq!(plain, fitted);
+    for library in ["stencil_exchange", "halo_exchange"].map(|name| format!("strata: {name}: ")) {
+        assert!(error.contains(&library) && !silent.contains(&library), "{error}");
+    }
 }

@@ -6,6 +6,8 @@ mod accuracy;
 mod common;
 mod fitting;
 mod halos;
+#[path = "../../../runtime/tests/itself/mod.rs"]
+mod itself;
 mod layouts;
 mod neighbours;
 mod solutions;
