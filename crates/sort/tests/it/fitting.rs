@@ -1,4 +1,4 @@
-//! Sorts of a team that fit themselves to the machine, and that learn: as programs of their own.
+//! Sorts of a team that fit themselves to the machine: as programs of their own.
 
 use std::path::Path;
 use std::time::Duration;
@@ -31,7 +31,7 @@ fn program() {
     };
     let all = Machine::from_env().unwrap().run(sorts).unwrap();
     assert!(all.iter().all(|one| *one == all[0]), "{all:?}");
-    println!("\nsorted, ranked={} {:?}", all[0][0].1, all[0]);
+    println!("\nsorted, ranked={}", all[0][0].1);
 }
 
 fn run(cache: &Path, on: &str, settings: &[(&str, &str)]) -> (String, String) {
@@ -45,25 +45,12 @@ fn sorts_fit_themselves_to_the_machine_once() {
     let set = [("STRATA_CALIBRATE", "100ms"), ("STRATA_EXPLAIN", "1")];
     for on in ["threads:2", "threads:3", "sim:alewife:4"] {
         let cache = tempfile::tempdir().unwrap();
-        let foreign = run(cache.path(), on, &[]).0.starts_with("sorted, ranked=true");
+        let foreign = run(cache.path(), on, &[]).0.ends_with("ranked=true");
         let fits = || run(cache.path(), on, &set).1.contains("strata: sort: ");
         let simulated = on.starts_with("sim");
         assert!(foreign || !simulated, "models of a simulated machine");
         assert_eq!((fits(), fits()), (foreign, foreign && simulated), "{on}");
     }
-}
-
-/// Nodes that learn take the same (or their program fails), and other candidates than without.
-#[test]
-fn sorts_that_learn_agree_on_all_nodes() {
-    let cache = tempfile::tempdir().unwrap();
-    let learn = |on: &str, on_or_off| run(cache.path(), on, &[("STRATA_LEARN", on_or_off)]).0;
-    for on in ["threads:1", "threads:2", "threads:5", "sim:paragon:8,disturbed=1,seed=3"] {
-        learn(on, "1");
-    }
-    let on = "sim:alewife:4";
-    assert_ne!(learn(on, "1"), learn(on, "0"));
-    assert_eq!(learn(on, "1"), learn(on, "1"));
 }
 
 #[test]
