@@ -22,6 +22,8 @@ use serde_json::Map;
 use strata_benches::machine;
 use strata_runtime::{Error, Machine};
 
+use Source::{Formula, Input, Predicted};
+
 /// How a claim's figure comes about (what ran), and what it is held against.
 enum Source {
     /// Nothing of the project runs: the thesis's formulas against the thesis's figures.
@@ -34,57 +36,27 @@ enum Source {
 
 /// Every claim's source; only predicted ones are judged.
 const SOURCES: [(&str, Source, &str, &str); 21] = [
-    ("H1", Source::Input, "49 transfers, simulated", "the printed formula, whose constants the machine has"),
-    ("H2", Source::Formula, "two formulas", "Figs 3.7, 3.10"),
-    ("H3", Source::Predicted, "schedules, priced by costs of the ring", "measured, Fig 4.22"),
-    ("H4", Source::Predicted, "schedules, priced by costs of a message", "measured, Fig 4.21"),
-    ("H5", Source::Predicted, "schedules, one message at a time", "the order measured, Fig 4.20"),
-    ("H6", Source::Input, "the linker's choice and price", "measured, Fig 4.22, of which the costs are"),
-    ("H7", Source::Formula, "the thesis's formula", "measured, Fig 4.22"),
-    (
-        "H8",
-        Source::Predicted,
-        "schedules with one cell late; the ring's skew is an input",
-        "measured, Fig 4.23",
-    ),
-    (
-        "H9",
-        Source::Predicted,
-        "tasks, simulated; rows of 4 and 64 cells are inputs",
-        "measured, Figs 4.22 to 5.4",
-    ),
-    ("H10", Source::Input, "two switches, simulated", "each other: the cost is one constant"),
-    (
-        "H11",
-        Source::Input,
-        "a stream beside switches, simulated",
-        "the stream alone: tasks share no links there",
-    ),
-    ("H12", Source::Formula, "the thesis's formula", "measured, Figs 6.1, 6.2; simulated in chapter 6"),
-    ("H13", Source::Formula, "the thesis's formula", "measured, Figs 6.3 to 6.5; simulated in chapter 6"),
-    ("H14", Source::Predicted, "both patterns, simulated", "2.4, written before the run; measured 2.16"),
-    (
-        "H15",
-        Source::Predicted,
-        "messages of several seeds, simulated; sets repeat by construction",
-        "above 1 %",
-    ),
-    (
-        "H16",
-        Source::Predicted,
-        "both patterns at five sizes, simulated",
-        "the faster form measured, Figs 6.6, 6.7",
-    ),
-    ("H17", Source::Predicted, "the application, simulated", "measured, Fig 7.2"),
-    (
-        "H18",
-        Source::Predicted,
-        "the application, simulated, with dearer starts",
-        "the law: more than 312 clocks",
-    ),
-    ("H19", Source::Formula, "errors of formulas", "each other"),
-    ("H20", Source::Predicted, "the linker's tests", "refused, each kind of error"),
-    ("H21", Source::Predicted, "the router on Fig 3.4's case", "congestion 1"),
+    ("H1", Input, "49 transfers, simulated", "the printed formula, whose constants the machine has"),
+    ("H2", Formula, "two formulas", "Figs 3.7, 3.10"),
+    ("H3", Predicted, "schedules, priced by costs of the ring", "measured, Fig 4.22"),
+    ("H4", Predicted, "schedules, priced by costs of a message", "measured, Fig 4.21"),
+    ("H5", Predicted, "schedules, one message at a time", "the order measured, Fig 4.20"),
+    ("H6", Input, "the linker's choice and price", "measured, Fig 4.22, of which the costs are"),
+    ("H7", Formula, "the thesis's formula", "measured, Fig 4.22"),
+    ("H8", Predicted, "schedules with one cell late; the ring's skew is an input", "measured, Fig 4.23"),
+    ("H9", Predicted, "tasks, simulated; rows of 4 and 64 cells are inputs", "measured, Figs 4.22 to 5.4"),
+    ("H10", Input, "two switches, simulated", "each other: the cost is one constant"),
+    ("H11", Input, "a stream beside switches, simulated", "the stream alone: tasks share no links there"),
+    ("H12", Formula, "the thesis's formula", "measured, Figs 6.1, 6.2; simulated in chapter 6"),
+    ("H13", Formula, "the thesis's formula", "measured, Figs 6.3 to 6.5; simulated in chapter 6"),
+    ("H14", Predicted, "both patterns, simulated", "2.4, written before the run; measured 2.16"),
+    ("H15", Predicted, "messages of several seeds, simulated; sets repeat by construction", "above 1 %"),
+    ("H16", Predicted, "both patterns at five sizes, simulated", "the faster form measured, Figs 6.6, 6.7"),
+    ("H17", Predicted, "the application, simulated", "measured, Fig 7.2"),
+    ("H18", Predicted, "the application, simulated, with dearer starts", "the law: more than 312 clocks"),
+    ("H19", Formula, "errors of formulas", "each other"),
+    ("H20", Predicted, "the linker's tests", "refused, each kind of error"),
+    ("H21", Predicted, "the router on Fig 3.4's case", "congestion 1"),
 ];
 
 fn source(id: &str) -> Option<&'static (&'static str, Source, &'static str, &'static str)> {
@@ -131,28 +103,22 @@ fn judge(arguments: &Arguments) -> Result<(), Error> {
     let quick = arguments.quick;
     let mut summary = Map::new();
     println!("{}\n", machine());
-    if arguments.chapter6 {
-        chapter6::measure(quick, &mut summary)?;
-        strata_benches::summary(&summary.into());
-        return Ok(());
-    }
-    if arguments.patterns {
-        crossover::measure(quick, &mut summary)?;
-        strata_benches::summary(&summary.into());
-        return Ok(());
-    }
-    if arguments.here {
-        for threads in [2, 4] {
+    if arguments.chapter6 || arguments.patterns || arguments.here || arguments.lengths {
+        if arguments.chapter6 {
+            chapter6::measure(quick, &mut summary)?;
+        }
+        if arguments.patterns {
+            crossover::measure(quick, &mut summary)?;
+        }
+        for threads in [2, 4].into_iter().filter(|_| arguments.here) {
             let found = Machine::threads(threads)?.run(|node| here::choices(node, quick))?;
             println!("\nPatterns on {threads} threads:\n");
             let first = found.into_iter().next().unwrap_or_default();
             here::print(&first, &format!("threads_{threads}"), &mut summary);
         }
-        strata_benches::summary(&summary.into());
-        return Ok(());
-    }
-    if arguments.lengths {
-        threads::lengths(quick, &mut summary)?;
+        if arguments.lengths {
+            threads::lengths(quick, &mut summary)?;
+        }
         strata_benches::summary(&summary.into());
         return Ok(());
     }
@@ -161,11 +127,11 @@ fn judge(arguments: &Arguments) -> Result<(), Error> {
     for claim in &claims {
         let (_, source, ran, against) = source(claim.id).ok_or("a claim without a source")?;
         let reached = match (source, claim.reached) {
-            (Source::Formula, _) => "formula",
-            (Source::Input, _) => "input",
-            (Source::Predicted, Some(true)) => "yes",
-            (Source::Predicted, Some(false)) => "**no**",
-            (Source::Predicted, None) => "not tried",
+            (Formula, _) => "formula",
+            (Input, _) => "input",
+            (Predicted, Some(true)) => "yes",
+            (Predicted, Some(false)) => "**no**",
+            (Predicted, None) => "not tried",
         };
         println!(
             "| {} | {} | {} | {} | {} | {} | {reached} |",
@@ -174,7 +140,7 @@ fn judge(arguments: &Arguments) -> Result<(), Error> {
     }
     chapter6::measure(quick, &mut summary)?;
     crossover::measure(quick, &mut summary)?;
-    let is_judged = |id: &str| matches!(source(id), Some((_, Source::Predicted, ..)));
+    let is_judged = |id: &str| matches!(source(id), Some((_, Predicted, ..)));
     let judged = || claims.iter().filter(|claim| is_judged(claim.id));
     let reached = judged().filter(|claim| claim.reached == Some(true)).count();
     summary.insert("reached".into(), reached.into());

@@ -199,34 +199,6 @@ pub(crate) fn many(models: usize, samples: usize) -> Case {
     Case::of(&text)
 }
 
-/// Three candidates over many columns, some choices unsure, some points not covered.
-pub(crate) fn wide_map() -> Map {
-    let cell = |x: usize, y: usize| {
-        let winner = (x + y) / 9 % 3;
-        let fastest = if (x + y) % 9 < 2 { 0.6 } else { 0.999 };
-        let odds = Some(Odds { fastest, loss: 1e-8 });
-        let outside = || "outside what was measured: ranked at the nearest point".to_owned();
-        let seconds = if x + y < 36 { Ok(1e-6) } else { Err(outside()) };
-        Cell { winner, parameters: vec![x as i64], tied: Vec::new(), seconds, odds }
-    };
-    let axis = |name: &str, count: i32| Axis {
-        names: Vec::new(),
-        name: name.into(),
-        values: (0..count).map(|e| 2f64.powi(e)).collect(),
-    };
-    let (x, y) = (axis("keys", 24), axis("width", 16));
-    Map {
-        library: "sort".into(),
-        fixed: "4 nodes".into(),
-        cells: (0..y.values.len()).map(|j| (0..x.values.len()).map(|i| cell(i, j)).collect()).collect(),
-        x,
-        y,
-        candidates: ["gather", "radix", "sample"].map(String::from).to_vec(),
-        parameters: vec![vec!["bits".into()]; 3],
-        crossings: vec![crossing(100.0, Some(8.0)), crossing(700.0, Some(8.0)), crossing(50.0, Some(512.0))],
-    }
-}
-
 /// A small map with names that are markup; one choice is not sure.
 pub(crate) fn map() -> Map {
     let cell = |winner, fastest| Cell {

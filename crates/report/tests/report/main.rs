@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
-mod browser;
 mod cases;
 
 use strata_fit::{FitOptions, fit_samples};
