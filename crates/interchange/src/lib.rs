@@ -274,7 +274,8 @@ fn read_measure(
     let experiment = match format {
         Format::Strata => {
             let parsed = Samples::parse(text, file_name);
-            if parsed.is_err() && recognised.is_none() {
+            let holds_rows = |read: &Samples| read.models.iter().any(|model| !model.rows.is_empty());
+            if recognised.is_none() && !parsed.as_ref().is_ok_and(holds_rows) {
                 problems.push(0, not_recognised());
                 return Err(problems.errors());
             }

@@ -150,7 +150,7 @@ pub(crate) fn without_ranks(text: &str) -> Cow<'_, str> {
     let lines = text.lines().filter(|line| !line.trim().is_empty()).map(rest);
     match lines.collect::<Option<Vec<_>>>() {
         // `[1,2]` alone is JSON.
-        Some(lines) if lines.iter().any(|line| !line.is_empty()) => lines.join("\n").into(),
+        Some(lines) if lines.iter().any(|line| !line.is_empty()) => (lines.join("\n") + "\n").into(),
         _ => text.into(),
     }
 }

@@ -206,6 +206,8 @@ fn osu_and_imb() {
         assert_eq!(read(tagged.as_bytes(), "osu.txt", None, &set).unwrap().samples, imported.samples);
     }
     assert!(bad("osu.txt", &OSU.replace("# OSU", "[a] # OSU")).contains("no format that is read"));
+    assert!(bad("text", "hello world\n").contains("no format that is read"));
+    good("s.txt", "[0] strata-samples 1\n[0] model A n\n[0] A 1 2\n", Format::Strata);
     let rate = OSU.replace("Avg Latency(us)", "Bandwidth (MB/s)");
     assert!(bad("osu.txt", &rate).contains("is a rate, not a time"));
 

@@ -423,9 +423,6 @@ pub(super) struct Compare {
     pub(super) race: Race,
 }
 
-/// The heading of what goes with `compare --run`.
-pub(super) const RUNNING: &str = "With --run";
-
 /// How two programs are run in turns.
 #[derive(Debug, Args)]
 pub(super) struct Race {
@@ -691,8 +688,9 @@ pub(super) struct Check {
     pub(super) holding: Holding,
 }
 
-/// The heading of what goes with `check --models`.
+/// The headings of what goes with `check --models` and with `compare --run`.
 pub(super) const HOLDING: &str = "With --models";
+pub(super) const RUNNING: &str = "With --run";
 
 /// What is checked beside models, its limits, and where it is timed.
 #[derive(Debug, Args)]

@@ -175,11 +175,8 @@ impl Subject {
             Self::Models => {
                 format!("the choices by the models no longer hold for `{libraries}`: calibrate again")
             }
-            Self::Thresholds(_) => {
-                format!("the thresholds no longer hold for `{libraries}`: calibrate and export again")
-            }
-            Self::Rules(..) => {
-                format!("the rules no longer hold for `{libraries}`: calibrate and export again")
+            Self::Thresholds(_) | Self::Rules(..) => {
+                format!("the numbers no longer hold for `{libraries}`: calibrate and export again")
             }
             Self::Constant(pin) => {
                 format!("`{pin}` everywhere does not hold: `specc calibrate` says what is faster where")

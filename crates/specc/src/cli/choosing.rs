@@ -314,9 +314,9 @@ pub(super) fn choose(path: &Path, library: &str, at: &At, how: &Choosing) -> Res
     let Some(named) = set.library(library) else {
         return match set.model(library) {
             None => Err(no_such_name(path, &set, library)),
-            Some(_) if *explain || pin.is_some() => {
-                Err(Failure::Usage(format!("`{library}` is a model: --explain and --pin go with a library")))
-            }
+            Some(_) if *explain || pin.is_some() || equal_to.is_some() => Err(Failure::Usage(format!(
+                "`{library}` is a model: --explain, --pin and --equal-to go with a library"
+            ))),
             Some(_) => predict(path, set, library, at),
         };
     };
@@ -325,6 +325,7 @@ pub(super) fn choose(path: &Path, library: &str, at: &At, how: &Choosing) -> Res
     let set = on_machines(path, set, &models, at)?;
     let all = competition(&set, path, Some(library))?.on(layout.map(Layout::nodes));
     let competition = all.equal_to(equal_to.as_deref()).map_err(Failure::Usage)?;
+    equal_to.iter().for_each(|one| tell!("note: only candidates with the results of `{one}` are asked"));
     let given = placed(&set, path, competition.inputs(), &at.inputs, layout)?;
     let inputs = values(&set, &format!("library `{library}`"), competition.inputs(), &given)?;
     let pin = pin.as_deref().map(Pin::parse).transpose().map_err(|e| Failure::Usage(e.to_string()))?;

@@ -92,6 +92,9 @@ pub(super) fn report(
 fn load(path: &Path) -> Result<Run, Failure> {
     read(path).map_err(|failure| match failure {
         Failure::Fault(why) => Failure::Usage(why),
+        Failure::Machine(why) if !path.exists() => {
+            Failure::Usage(format!("{why}; `compare --run` takes commands"))
+        }
         other => other,
     })
 }
@@ -224,14 +227,6 @@ impl Code {
             Self::Unknown => None,
         }
     }
-
-    fn json(&self) -> Value {
-        match self {
-            Self::Same(_) => json!("same"),
-            Self::Differs(_) => json!("differs"),
-            Self::Unknown => Value::Null,
-        }
-    }
 }
 
 /// The results of the comparison.
@@ -335,7 +330,7 @@ impl Compared {
             value
         });
         json!({
-            "code": self.code.json(),
+            "code": match self.code { Code::Same(_) => json!("same"), Code::Differs(_) => json!("differs"), _ => Value::Null },
             "warnings": self.warnings,
             "models": models.collect::<Vec<_>>(),
             "not_compared": self.models.left_out,
@@ -387,6 +382,8 @@ pub(super) fn change_text(change: &Change) -> String {
         Verdict::Same if ends.0 > 1.0 || ends.1 < 1.0 => {
             format!("perhaps {} ({low} to {high})", amount(*ratio))
         }
+        // Beyond a factor of four nothing is known.
+        Verdict::Same if ends.1 > 4.0 * ends.0 => format!("not known ({low} to {high})"),
         Verdict::Same | Verdict::Unknown => format!("no change ({low} to {high})"),
         _ => format!("{} ({low} to {high})", amount(*ratio)),
     }

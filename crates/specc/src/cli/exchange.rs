@@ -18,6 +18,9 @@ use crate::thresholds::{self, Limits};
 
 /// Reads samples in any of the formats; adds the bytes of the file to `digest`.
 pub(super) fn samples(path: &Path, reading: &Reading, digest: &mut Sha256) -> Result<Imported, Failure> {
+    // A folder of `calibrate`, or criterion's.
+    let own = path.join("samples.txt");
+    let path = if own.is_file() { &own } else { path };
     let mut imported = if path.is_dir() {
         let imported =
             strata_interchange::read_criterion(path, &selection(reading)?).map_err(Failure::Fault)?;

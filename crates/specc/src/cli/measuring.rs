@@ -565,10 +565,7 @@ pub fn longer(target: &Target, output: &Path) -> Option<String> {
 pub(super) fn ended(took: f64, budget: f64) -> Option<String> {
     (took > 0.0 && took < EARLY * budget).then(|| {
         let [took, budget] = [took, budget].map(|one| Seconds::new(one).unwrap_or_default());
-        format!(
-            "ended after {took} of {budget}: every point is as exact as `--precision` asks, or was timed as often as \
-             `--most` lets it"
-        )
+        format!("ended after {took} of {budget}: every point was timed as often as it is for certainty")
     })
 }
 

@@ -57,7 +57,7 @@ pub(super) fn advise(args: &Advise) -> Result<(), Failure> {
         write_atomically(path, |out| out.write_all(points.to_text().as_bytes()))
             .map_err(|e| Failure::Machine(e.to_string()))?;
         tell!(
-            "wrote {} points to {}; measure them with `specc calibrate --points {} --resume`",
+            "wrote {} points to {}; measure them with `specc calibrate SPEC -o DIR --points {} --resume`",
             points.len(),
             path.display(),
             path.display()
