@@ -93,7 +93,7 @@ fn load(path: &Path) -> Result<Run, Failure> {
     read(path).map_err(|failure| match failure {
         Failure::Fault(why) => Failure::Usage(why),
         Failure::Machine(why) if !path.exists() => {
-            Failure::Usage(format!("{why}; `compare --run` takes commands"))
+            Failure::Machine(format!("{why}; `compare --run` takes commands"))
         }
         other => other,
     })
