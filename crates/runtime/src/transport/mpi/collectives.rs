@@ -342,14 +342,11 @@ impl Collectives {
         }
     }
 
-    /// Takes the values of a broadcast that went one way.
+    /// Takes the values of a broadcast that came from another node, one way.
     fn given(&mut self, root: usize) -> Result<(), Failure> {
         let rank = self.world.rank();
         let Buffers { frames, values, .. } = self.requests.buffers();
         let (own, of_root) = frames.split_at(FRAME);
-        if rank == root {
-            return Ok(());
-        }
         if !Header::words_agree(own, of_root) || own[TURN] != of_root[TURN] {
             return Err(unlike((rank, own), (root, of_root)));
         }
@@ -372,7 +369,7 @@ impl Collectives {
     /// shares.
     fn framed(&mut self) -> Result<(), Failure> {
         if let (Direction::Out, Operation::Broadcast(root)) = (self.form.direction, self.operation) {
-            return self.given(root);
+            return if self.world.rank() == root { Ok(()) } else { self.given(root) };
         }
         let (places, each) = (self.places(), self.form.each);
         let Places { rank, size, .. } = places;
@@ -636,8 +633,9 @@ fn reduce(kind: NumberType, op: Op, parts: &mut [u8], each: usize, length: usize
 
 /// The failure of a node whose call is not that of another one.
 fn unlike((rank, own): (usize, &[u64]), (node, of_it): (usize, &[u64])) -> Failure {
+    let when = if Header::words_agree(own, of_it) { " at another time" } else { "" };
     let (own, of_it) = (Header::from_words(own), Header::from_words(of_it));
-    Failure { rank, message: format!("{own}, but node {node} called {of_it}") }
+    Failure { rank, message: format!("{own}, but node {node} called {of_it}{when}") }
 }
 
 /// The frames that a node has, in order: its own first, then those of the nodes before it if frames
