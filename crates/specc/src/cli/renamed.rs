@@ -12,7 +12,7 @@ const RENAMED: [(&str, &str, Option<&str>); 8] = [
     ("predict", "choose", None),
     ("profile", "calibrate", Some("--only-samples")),
     ("race", "compare", Some("--run")),
-    ("regret", "check", None),
+    ("regret", "check", Some("--accept=100%")),
     ("verify", "check", None),
 ];
 
