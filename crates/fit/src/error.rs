@@ -8,7 +8,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum FitError {
     /// There are no samples to fit.
-    #[error("model `{model}` has no samples to fit{}; profile it first", only_verification(*verification))]
+    #[error("model `{model}` has no samples to fit{}; measure it first", only_verification(*verification))]
     NoSamples {
         /// The model.
         model: String,

@@ -1,5 +1,6 @@
 //! Collectives of the run-time one by one, with the times of all nodes.
 
+use serde::Deserialize;
 use strata_runtime::patterns::{Schedule, all_to_all};
 use strata_runtime::{Block, Node};
 
@@ -9,7 +10,7 @@ use super::trial::spoils;
 use crate::suite::{calls, first_calls};
 
 /// A collective of the run-time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Collective {
     /// A broadcast from the root.
     Broadcast,
@@ -29,21 +30,6 @@ pub enum Collective {
     AllToAllV,
     /// A barrier.
     Barrier,
-}
-
-impl Collective {
-    /// All of them.
-    pub const ALL: [Self; 9] = [
-        Self::Broadcast,
-        Self::Reduce,
-        Self::Scan,
-        Self::Gather,
-        Self::Scatter,
-        Self::AllGather,
-        Self::AllToAll,
-        Self::AllToAllV,
-        Self::Barrier,
-    ];
 }
 
 /// The port of gathers and scatters.

@@ -9,7 +9,7 @@
 use strata_runtime::Node;
 
 /// A call of the MPI library, or a pattern of calls between two ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 pub enum Call {
     /// `MPI_Send` and `MPI_Recv` there and back, halved.
     PingPong,
@@ -53,29 +53,6 @@ pub enum Call {
 }
 
 impl Call {
-    /// All of them; those between two ranks first.
-    pub const ALL: [Self; 19] = [
-        Self::PingPong,
-        Self::PingPing,
-        Self::Window,
-        Self::BothWays,
-        Self::Pairs,
-        Self::PairsLatency,
-        Self::Put,
-        Self::Get,
-        Self::Broadcast,
-        Self::Reduce,
-        Self::AllReduce,
-        Self::ReduceScatter,
-        Self::Scan,
-        Self::Gather,
-        Self::Scatter,
-        Self::AllGather,
-        Self::AllToAll,
-        Self::AllToAllV,
-        Self::Barrier,
-    ];
-
     #[cfg(feature = "mpi")]
     fn is_of_pairs(self) -> bool {
         Self::ALL[..8].contains(&self)

@@ -1,5 +1,7 @@
 //! The kernel of each model, as its spec calls it.
 
+use serde::Deserialize;
+use serde::de::value::{Error, StrDeserializer};
 use strata_runtime::Node;
 
 use super::{
@@ -74,7 +76,7 @@ fn of_collective(node: &mut Node, model: &str, size: usize, second: usize) -> Op
     // A barrier has one variable.
     let of = |is_barrier: bool| if is_barrier { size } else { second };
     if let Some(name) = model.strip_prefix("Each") {
-        let collective = Collective::ALL.into_iter().find(|one| format!("{one:?}") == name)?;
+        let collective: Collective = named(name)?;
         return Some(each(node, collective, size, of(collective == Collective::Barrier)));
     }
     let name = model.strip_prefix("Library").or(model.strip_prefix("Overlap"));
@@ -85,11 +87,16 @@ fn of_collective(node: &mut Node, model: &str, size: usize, second: usize) -> Op
         ("RawReduce", _) => ("AllReduce", 8 * size),
         (_, name) => (name, size),
     };
-    let call = Call::ALL.into_iter().find(|one| format!("{one:?}") == name)?;
+    let call: Call = named(name)?;
     let of = of(call == Call::Barrier);
     Some(match model.as_bytes()[0] {
         b'L' => library(node, call, bytes, of),
         b'O' => overlapped(node, call, bytes, of),
         _ => raw(node, call, bytes),
     })
+}
+
+/// The variant of this name.
+fn named<'a, T: Deserialize<'a>>(name: &'a str) -> Option<T> {
+    T::deserialize(StrDeserializer::<Error>::new(name)).ok()
 }

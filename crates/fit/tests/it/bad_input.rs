@@ -122,7 +122,7 @@ fn fewer_samples_than_terms() {
 #[test]
 fn no_samples_at_all() {
     let text = error("M x\n@M 1 1\n", &FitOptions::default());
-    assert_eq!(text, "model `M` has no samples to fit, only 1 to verify it; profile it first");
+    assert_eq!(text, "model `M` has no samples to fit, only 1 to verify it; measure it first");
     assert!(fit_samples(&Samples::default(), &FitOptions::default()).is_empty());
 }
 

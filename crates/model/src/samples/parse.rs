@@ -219,7 +219,7 @@ impl<'f> Parser<'f> {
             self.error(
                 lines,
                 column,
-                "the file ends in the middle of this line: it was truncated; profile again".into(),
+                "the file ends in the middle of this line: it was truncated; measure again".into(),
             );
         }
         if whole && !self.begun {
@@ -255,7 +255,7 @@ impl<'f> Parser<'f> {
                 if rest != VERSION.to_string() {
                     return Err((
                         format!(
-                            "this program reads version {VERSION} of the format, not `{rest}`: profile again"
+                            "this program reads version {VERSION} of the format, not `{rest}`: measure again"
                         ),
                         at,
                     ));

@@ -143,7 +143,7 @@ fn many_bad_lines_are_counted() {
 fn torn_files_are_noticed() {
     let text = "strata-samples 1\nmodel A x\nA 1e-3 17\nA 2e-3 1";
     let error = Samples::parse(text, "a.txt").unwrap_err().to_string();
-    assert_eq!(error, "a.txt:4:9: the file ends in the middle of this line: it was truncated; profile again");
+    assert_eq!(error, "a.txt:4:9: the file ends in the middle of this line: it was truncated; measure again");
     let partial = Samples::parse_partial(text, "a.txt").unwrap();
     assert!(partial.torn);
     assert_eq!((partial.samples.models[0].rows.len(), &text[partial.bytes..]), (1, "A 2e-3 1"));

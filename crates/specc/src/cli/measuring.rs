@@ -467,7 +467,7 @@ pub(super) fn on_each<'a>(
     Ok((path, campaign))
 }
 
-/// `specc calibrate --only-samples` and the first part of `specc calibrate`: returns the path of the samples.
+/// The measuring part of `specc calibrate`: returns the path of the samples.
 pub(super) fn measure<'a>(
     spec: &'a CheckedSpec,
     target: &Target,
@@ -565,7 +565,7 @@ pub fn longer(target: &Target, output: &Path) -> Option<String> {
 pub(super) fn ended(took: f64, budget: f64) -> Option<String> {
     (took > 0.0 && took < EARLY * budget).then(|| {
         let [took, budget] = [took, budget].map(|one| Seconds::new(one).unwrap_or_default());
-        format!("ended after {took} of {budget}: every point was timed as often as it is for certainty")
+        format!("ended after {took} of {budget}: further timings would make no point more certain")
     })
 }
 

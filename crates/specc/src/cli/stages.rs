@@ -269,7 +269,7 @@ fn finish(
     {
         fitting.warnings.push(format!(
             "{name} was measured for another version of {}; if more than terms and options has changed, as the names of \
-             a kind, profile again",
+             a kind, measure again",
             measured.path
         ));
     }

@@ -119,6 +119,8 @@ fn models_thresholds_and_constants_hold_until_the_code_changes() {
     let (status, _, err) = again(&["--keep", "foreign.toml"]);
     assert!(status == Some(0) && err.contains("are of another machine or number of nodes"), "{err}");
     fs::remove_file(package.join("again/models.toml")).unwrap();
+    let (status, out, err) = verify(&["--like", "calls.csv"]);
+    assert!(status == Some(0) && out.contains("measured at 20 calls of calls.csv"), "{out}\n{err}");
     let (status, _, err) = again(&["--like", "ways.spec"]);
     assert!(status == Some(1) && err.contains("no calls of a library: `ways` takes n"), "{err}");
 

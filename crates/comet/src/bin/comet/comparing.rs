@@ -66,7 +66,7 @@ fn doubts(before: &Results, after: &Results) -> Vec<String> {
     let [old, new] = [before, after].map(|results| results.setup.parts());
     let names: BTreeSet<&str> = old.iter().chain(&new).map(|(name, _)| *name).collect();
     for name in names {
-        // An older run may not tell the others.
+        // Results of an older version lack the others.
         let nothing = (name == "fixed").then_some("nothing");
         let part = |parts: &[(&str, String)]| {
             let known = parts.iter().find(|(other, _)| *other == name).map(|(_, part)| part.clone());

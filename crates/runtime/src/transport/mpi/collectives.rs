@@ -20,7 +20,7 @@
 //!
 //! Unless all calls are checked, a short broadcast goes one way, too, from its root along a binomial
 //! tree, with the root's call before it, which each node compares with its own. One in
-//! [`MEETINGS`] exchanges all calls: a root runs no further ahead.
+//! [`COMPARED_EVERY`] exchanges all calls, so that a root runs no further ahead.
 //!
 //! One state machine implements all this, driven by tests: for a whole collective until it is
 //! complete, for a split-phase one step by step.
@@ -55,8 +55,8 @@ const FORM: usize = 100;
 /// The most bytes of a message that all libraries send without waiting for its receiver.
 const EAGER: usize = 4096;
 
-/// After so many collectives a short broadcast waits for all nodes.
-const MEETINGS: u64 = 64;
+/// Of so many collectives one compares the calls of all nodes, also if it is a short broadcast.
+const COMPARED_EVERY: u64 = 64;
 
 /// The place in a frame of the turn of a broadcast that goes one way: without it, what a wrong call
 /// left behind could be taken for the next one's.
@@ -197,7 +197,7 @@ impl Collectives {
                 if !checks
                     && bytes + 8 <= SHORT
                     && self.world.size() > 1
-                    && !self.world.turn().is_multiple_of(MEETINGS) =>
+                    && !self.world.turn().is_multiple_of(COMPARED_EVERY) =>
             {
                 Direction::Out
             }

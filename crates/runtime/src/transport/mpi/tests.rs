@@ -132,7 +132,7 @@ fn unlike_lengths(node: &mut dyn Endpoint) {
 
 /// What the wrong root sent is not taken for the next broadcast.
 fn two_roots(node: &mut dyn Endpoint) {
-    broadcast(node, 0, 1, 0); // The first of a job meets.
+    broadcast(node, 0, 1, 0); // The first of a job compares all calls.
     let root = node.rank().min(1);
     broadcast(node, root, 1, 1);
     assert_eq!(broadcast(node, 0, 1, 2), [2], "a wrong value");
