@@ -217,7 +217,8 @@ impl<'a> Campaign<'a> {
 
     /// Plans and measures.
     fn run(&self, given: &Points, options: &drive::RunOptions) -> Result<PathBuf, Failure> {
-        let mut plan = plan(self.spec, &self.emitted, [self.site()], self.seed, given)?;
+        let mut plan =
+            plan(self.spec, &self.emitted, [self.site()], self.seed, (given, self.options.resume))?;
         if let Some(only) = &self.only {
             for run in &mut plan.runs {
                 run.models.retain(|model| only.contains(&model.name));
@@ -379,12 +380,12 @@ pub(super) fn plan(
     emitted: &Emitted,
     sites: impl IntoIterator<Item = Site>,
     seed: u64,
-    given: &Points,
+    (given, besides): (&Points, bool),
 ) -> Result<Plan, Failure> {
     let mut plan = Plan { spec: emitted.spec.clone(), runs: Vec::new() };
     for site in sites {
-        let (run, notes) =
-            points::plan(spec, site, seed, given).map_err(|faults| Failure::Fault(faults.join("\n")))?;
+        let (run, notes) = points::plan_besides(spec, site, seed, given, besides)
+            .map_err(|faults| Failure::Fault(faults.join("\n")))?;
         notes.iter().for_each(|note| tell!("{note}"));
         plan.runs.push(run);
     }

@@ -98,7 +98,8 @@ impl Timed {
 }
 
 /// The rule with the least loss at these inputs; `None` if no rule is clearly better than the
-/// models alone.
+/// models alone. Of its gains the least one that loses about as little: a greater one only keeps the
+/// way against more that the models promise at other inputs.
 ///
 /// If the library names a `default`, only that way may be kept, and it is kept in any case.
 pub(super) fn rule(timed: &[&Timed], default: Option<&str>) -> Option<Rule> {
@@ -107,20 +108,29 @@ pub(super) fn rule(timed: &[&Timed], default: Option<&str>) -> Option<Rule> {
     let expected =
         |one: &&Timed, name: &str| one.place(name).is_some_and(|place| one.ways[place].1.is_some());
     names.retain(|name| timed.iter().any(|one| expected(one, name)));
+    let losses = |rule: Option<&Rule>| timed.iter().map(|one| one.loss(rule)).collect::<Vec<_>>();
+    let saved = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<_>>();
+    let alone = losses(None);
     let mut best: Option<(f64, Rule)> = None;
-    for name in names {
-        for gain in GAINS {
-            let rule = Rule { name: name.clone(), gain };
-            let saved: Vec<f64> = timed.iter().map(|one| one.loss(None) - one.loss(Some(&rule))).collect();
-            let mean = mean(&saved);
-            // Among so many rules, noise alone makes one look better.
-            let worth = default.is_some() || mean > LEAST_USE.max(standard_error(&saved));
-            if worth && best.as_ref().is_none_or(|(most, _)| mean > *most) {
-                best = Some((mean, rule));
-            }
+    let rules = |name: &String| GAINS.map(|gain| Rule { name: name.clone(), gain });
+    for rule in names.iter().flat_map(rules) {
+        let saved = saved(&alone, &losses(Some(&rule)));
+        let mean = mean(&saved);
+        // Among so many rules, noise alone makes one look better.
+        let worth = default.is_some() || mean > LEAST_USE.max(standard_error(&saved));
+        if worth && best.as_ref().is_none_or(|(most, _)| mean > *most) {
+            best = Some((mean, rule));
         }
     }
-    (timed.len() >= LEAST_INPUTS).then_some(best?.1)
+    let (_, best) = best.filter(|_| timed.len() >= LEAST_INPUTS)?;
+    let least = losses(Some(&best));
+    // One standard error, as for the size of a tree (Breiman et al., CART, section 3.4.3).
+    let about_as_little = |rule: &Rule| {
+        let lost = saved(&losses(Some(rule)), &least);
+        // A single input that differs has just one standard error.
+        mean(&lost) <= (1.0 + 1e-9) * standard_error(&lost)
+    };
+    rules(&best.name).into_iter().find(about_as_little)
 }
 
 /// The ways that were timed at every input.
@@ -258,6 +268,13 @@ mod tests {
         let kept = rule(&good.iter().collect::<Vec<_>>(), Some("b"));
         assert_eq!(kept, Some(Rule { name: "b".into(), gain: 0.02 }));
         assert_eq!(rule(&all[..5], None), None, "five inputs tell too little");
+        // At one input of twelve a greater gain saves a little more, which may be noise; at four not.
+        for (more, gain) in [(1, 0.2), (4, 0.5)] {
+            let timed: Vec<Timed> =
+                (0..12).map(|at| one(0.2, [0.01, 0.3], if at < more { 0.6 } else { 0.9 })).collect();
+            let found = rule(&timed.iter().collect::<Vec<_>>(), None).unwrap();
+            assert_eq!((found.name.as_str(), found.gain), ("a", gain), "{more}");
+        }
         let mut left_out: Vec<Timed> = (0..12).map(|_| one(0.2, [0.01, 0.3], 0.9)).collect();
         left_out.iter_mut().for_each(|one| one.ways[1].1 = None);
         assert_eq!(rule(&left_out.iter().collect::<Vec<_>>(), Some("a")), None);

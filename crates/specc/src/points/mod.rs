@@ -50,6 +50,18 @@ pub fn plan(
     seed: u64,
     given: &Points,
 ) -> Result<(Run, Vec<String>), Vec<String>> {
+    plan_besides(spec, site, seed, given, false)
+}
+
+/// [`plan`], where `given` points may be `besides` the round values of an earlier run, in place of
+/// which they would stand.
+pub(crate) fn plan_besides(
+    spec: &CheckedSpec,
+    site: impl Into<Site>,
+    seed: u64,
+    given: &Points,
+    besides: bool,
+) -> Result<(Run, Vec<String>), Vec<String>> {
     let (mut models, mut notes, mut faults) = (Vec::new(), Vec::new(), Vec::new());
     let site = site.into();
     let nodes = site.nodes();
@@ -70,7 +82,7 @@ pub fn plan(
             }
         };
         machine.extend(space.machine().iter().map(|(word, value)| ((*word).to_owned(), *value)));
-        match plan_model(&space, nodes, seed, given.of(name)) {
+        match plan_model(&space, nodes, seed, given.of(name), besides) {
             Ok((plan, said)) => {
                 models.push(plan);
                 notes.extend(said);
@@ -101,6 +113,7 @@ fn plan_model(
     nodes: usize,
     seed: u64,
     given: Option<&[Vec<i64>]>,
+    besides: bool,
 ) -> Result<(ModelPlan, Vec<String>), String> {
     let (name, measured) = (space.name(), space.measured());
     let on = || count(nodes, "node", "nodes");
@@ -128,8 +141,7 @@ fn plan_model(
         ));
     }
     let draws = Draws::new(seed);
-    // Points that are given take the place of all others.
-    let twins = if given.is_none() { twins::twins(space, &draws) } else { Vec::new() };
+    let twins = if given.is_none() || besides { twins::twins(space, &draws) } else { Vec::new() };
     points.extend(twins.iter().cloned());
     let fitted = points.len();
     let wanted = space.verify() as usize;

@@ -122,7 +122,7 @@ fn settings(place: &[f64], parameters: &[(usize, Vec<i64>)]) -> Vec<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::points::plan;
+    use crate::points::{plan, plan_besides};
     use strata_model::Points;
 
     const SPEC: &str = "model A(n, b) { for e in 8..=32 for b in 4..=128 step *2
@@ -146,5 +146,13 @@ mod tests {
             assert_eq!((round[0] - beside[0]).abs(), 1.0);
         }
         assert_eq!(models[1].points.len(), 18, "nothing of a real input is round");
+        let mut given = Points::default();
+        assert!(given.add("A", &[9, 4]));
+        let fitted = |besides| {
+            let points = plan_besides(&spec, 1, 7, &given, besides).unwrap().0.models.remove(0).points;
+            points.into_iter().filter(|point| !point.verify).skip(1).collect::<Vec<_>>()
+        };
+        assert_eq!(fitted(false), [], "points that are given take the place of all others");
+        assert_eq!(fitted(true), twins.iter().copied().cloned().collect::<Vec<_>>());
     }
 }
