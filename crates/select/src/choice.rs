@@ -268,7 +268,9 @@ impl<R: AsRef<[Row]>> Choice<R> {
                 Outcome::NotApplicable => f.write_str("not taken: does not apply to this problem")?,
                 Outcome::NeedsProcesses => f.write_str("not taken: needs nodes that are processes")?,
                 Outcome::NoValue(name) => write!(f, "not taken: `{name}` has no value for this problem")?,
-                Outcome::OutOfRange => f.write_str("not taken: no model of it covers this problem")?,
+                Outcome::OutOfRange => {
+                    f.write_str("not taken: excluded by its model's range or a requirement")?
+                }
                 Outcome::PinnedAway => f.write_str("not taken: another is pinned")?,
                 Outcome::Slower(seconds, parameters) => {
                     self.time(index, seconds, &parameters, f)?;

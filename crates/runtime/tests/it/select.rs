@@ -147,7 +147,7 @@ fn a_candidate_that_could_not_be_fitted_is_left_out() {
     write(file.path(), |set| drop(set.libraries[0].candidates.remove(0)));
     let (chosen, choice) = choose(3, 10.0, &Options::default().models(file.path())).unwrap();
     assert_eq!(chosen, Idle::Wait);
-    assert!(choice.to_string().contains("spin  not taken: no model of it covers"), "{choice}");
+    assert!(choice.to_string().contains("spin  not taken: excluded by its model's range"), "{choice}");
 }
 
 #[test]

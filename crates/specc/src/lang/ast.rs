@@ -396,7 +396,7 @@ pub struct Library {
     /// `ways 3`, `slowdown 10%`: names and values.
     pub limits: Vec<(Name, Name)>,
     /// `equal {serial, blocked}`: candidates with the same results.
-    pub equal: Vec<Vec<Name>>,
+    pub equal: Vec<(Vec<Name>, Span)>,
     /// The implementations, in order.
     pub candidates: Vec<Candidate>,
     /// Whether everything in it could be read; if not, a syntax error says why.

@@ -389,39 +389,35 @@ impl Printer<'_> {
     fn library(&mut self, library: &Library) {
         self.head("library", &library.name, library.family.as_ref(), (&library.inputs, &library.kinds));
         self.open();
-        if let Some(Incumbent { candidate, values, span }) = &library.incumbent {
-            self.begin(*span, span.end, INDENT);
+        let incumbent = library.incumbent.iter().map(|Incumbent { candidate, values, span }| {
             let given: Vec<String> =
                 values.iter().map(|(name, value)| format!("{} = {value}", name.text)).collect();
             let given = if given.is_empty() { String::new() } else { format!("({})", given.join(", ")) };
-            self.out.push_str(&format!("default {}{given}", candidate.text));
-            self.finish(span.end);
-        }
+            (*span, span.end, format!("default {}{given}", candidate.text))
+        });
         let limits = library
             .limits
             .iter()
             .map(|(name, value)| (name.span, value.span.end, format!("{} {}", name.text, value.text)));
-        let equal = library.equal.iter().filter_map(|group| {
+        let equal = library.equal.iter().map(|(group, span)| {
             let names: Vec<&str> = group.iter().map(|name| name.text.as_str()).collect();
-            let text = format!("equal {{{}}}", names.join(", "));
-            Some((group.first()?.span, group.last()?.span.end, text))
+            (*span, span.end, format!("equal {{{}}}", names.join(", ")))
         });
-        for (span, end, text) in limits.chain(equal) {
-            self.begin(span, end, INDENT);
-            self.out.push_str(&text);
-            self.finish(end);
-        }
-        for candidate in &library.candidates {
-            self.begin(candidate.span, candidate.span.end, INDENT);
+        let candidates = library.candidates.iter().map(|candidate| {
             let arguments: Vec<String> =
                 candidate.arguments.iter().map(|argument| self.expr(argument)).collect();
             let name = named(&candidate.name, candidate.family.as_ref());
             let head = format!("candidate {name} = {}({})", candidate.model.text, arguments.join(", "));
             let ranges = candidate.parameters.iter().map(|one| self.parameter(one)).collect();
             let requires = candidate.requires.iter().map(|expr| self.expr(expr)).collect();
-            let text = self::candidate(&head, ranges, requires);
+            (candidate.span, candidate.span.end, self::candidate(&head, ranges, requires))
+        });
+        let mut all: Vec<_> = incumbent.chain(limits).chain(equal).chain(candidates).collect();
+        all.sort_by_key(|(span, ..)| span.start);
+        for (span, end, text) in all {
+            self.begin(span, end, INDENT);
             self.out.push_str(&text);
-            self.finish(candidate.span.end);
+            self.finish(end);
         }
         self.close(library.span);
     }

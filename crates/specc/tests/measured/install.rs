@@ -60,7 +60,7 @@ fn programs_choose_by_installed_models_and_say_so() {
     let words: Vec<&str> = explained.split_whitespace().collect();
     assert!(words.join(" ").contains(&format!("by the models in {file}")), "{explained}");
     let radix = explained.lines().find(|line| line.trim_start().starts_with("radix ")).expect(&explained);
-    assert!(radix.contains("not taken: no model of it covers"), "{explained}");
+    assert!(radix.contains("not taken: excluded by its model's range"), "{explained}");
 
     for (nodes, cell, legend) in [("1", "   gather", false), ("5", "   (gather)", true)] {
         let map = Command::new(env!("CARGO_BIN_EXE_specc"))

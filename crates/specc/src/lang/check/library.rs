@@ -54,14 +54,14 @@ pub(super) fn check(
             CheckError::new(ErrorCode::Range, message, one.span, "up to 64 combinations of constants");
         errors.push(error.help("give its parameters constant ranges and steps, or leave the limit out"));
     }
-    let grouped: Vec<ast::Name> = library.equal.concat();
+    let grouped: Vec<ast::Name> = library.equal.iter().flat_map(|(group, _)| group.clone()).collect();
     errors.extend(duplicates("equal candidate", &grouped));
     let known = || candidates.iter().map(|one| one.name.as_str());
     for name in grouped.iter().filter(|name| known().all(|known| known != name.text)) {
         errors.push(unknown("the candidate", &name.text, name.span, known()));
     }
     let equal =
-        library.equal.iter().map(|group| group.iter().map(|name| name.text.clone()).collect()).collect();
+        library.equal.iter().map(|(group, _)| group.iter().map(|name| name.text.clone()).collect()).collect();
     let plan = Library {
         name: library.name.text.clone(),
         docs: library.docs.clone(),

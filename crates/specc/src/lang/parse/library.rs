@@ -14,9 +14,14 @@ impl Reader<'_> {
         let (inputs, kinds) = inputs(pair);
         let body = child(pair, Rule::library_body)?;
         let (mut incumbent, mut limits, mut candidates) = (None, Vec::new(), Vec::new());
-        let mut equal: Vec<Vec<Name>> = Vec::new();
+        let mut equal = Vec::new();
         for pair in body.clone().into_inner() {
             match pair.as_rule() {
+                Rule::incumbent if incumbent.is_some() => {
+                    let message = "a library has one `default`";
+                    let error = CheckError::new(ErrorCode::Duplicate, message, span(&pair), "a second");
+                    self.errors.push(error);
+                }
                 Rule::incumbent => incumbent = self.incumbent(&pair),
                 Rule::limit => {
                     let part = |rule| child(&pair, rule).as_ref().map(self::name);
@@ -24,7 +29,8 @@ impl Reader<'_> {
                 }
                 Rule::equal => {
                     let members = child(&pair, Rule::members)?;
-                    equal.push(children(&members, Rule::member).map(|one| self::name(&one)).collect());
+                    let names = children(&members, Rule::member).map(|one| self::name(&one));
+                    equal.push((names.collect(), span(&pair)));
                 }
                 Rule::candidate => candidates.extend(self.candidate(&pair)),
                 Rule::stray_candidate => self.stray(&pair, Rule::candidate, "`candidate`"),
