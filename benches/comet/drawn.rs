@@ -10,7 +10,7 @@ use strata_comet::suite::{self, Ground, Peer, model_named};
 use strata_model::Samples;
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
-use strata_sim::platform::Figures;
+use strata_sim::Figures;
 use strata_sim::topology::Graph;
 
 /// Machines of each kind.

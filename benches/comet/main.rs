@@ -22,7 +22,7 @@ use strata_comet::suite::usual_sizes;
 use strata_model::samples::Timing;
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
-use strata_sim::platform::Figures;
+use strata_sim::Figures;
 
 #[derive(Parser)]
 struct Arguments {

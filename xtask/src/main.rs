@@ -1,11 +1,12 @@
 //! Chores of the workspace in place of shell scripts: `cargo xtask setup | test | package |
-//! codegen | mutants | weight`.
+//! codegen | mutants | map | weight`.
 
 #![forbid(unsafe_code)]
 
 mod codegen;
 mod licences;
 mod long;
+mod map;
 mod mpi;
 mod mutants;
 mod package;
@@ -75,6 +76,8 @@ enum Chore {
         /// Only mutations whose names contain this.
         only: Option<String>,
     },
+    /// Print which crate stands on which, a floor a group, and circles of modules across folders.
+    Map,
     /// Print the lines, public items and words of each folder, and the dependencies of specc; the
     /// tests fail where a total exceeds that in weight.toml.
     Weight {
@@ -95,6 +98,7 @@ fn main() -> ExitCode {
         Chore::Test { no_install, long, .. } => steps::test(no_install, long),
         Chore::Package => package::package(),
         Chore::Codegen { check } => codegen::run(check),
+        Chore::Map => weight::files().and_then(|files| map::run(&files)),
         Chore::Weight { lower, build } => weight::run(lower, build),
         Chore::Mutants { only: None } => mutants::run(),
         Chore::Mutants { only: Some(part) } => mutants::only(&part),

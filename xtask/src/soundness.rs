@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
+use crate::map::tokens;
 
 /// Multiplications by `size_of` outside the run-time's `byte_length`: the file, how many, and why
 /// they cannot wrap, or why it does not matter that they do.
@@ -47,23 +47,6 @@ fn sources() -> BTreeMap<String, String> {
         }
     }
     sources
-}
-
-/// The tokens of a source without blanks and comments. Strings are one token each.
-fn tokens(source: &str) -> Vec<&str> {
-    let mut at = 0;
-    let all = tokenize(source, FrontmatterAllowed::No).map(|token| {
-        let text = &source[at..at + token.len as usize];
-        at += token.len as usize;
-        (token.kind, text)
-    });
-    let meaning = all.filter(|(kind, _)| {
-        !matches!(
-            kind,
-            TokenKind::Whitespace | TokenKind::LineComment { .. } | TokenKind::BlockComment { .. }
-        )
-    });
-    meaning.map(|(_, text)| text).collect()
 }
 
 fn unsafe_sites(source: &str) -> usize {

@@ -1,13 +1,15 @@
 //! `cargo xtask weight`: how much there is to read, to build and to maintain.
 //!
-//! `weight.toml` holds the last totals; the tests fail where lines, words or dependencies rise above
-//! them. Lines are those of rustfmt, which the tests check, so that dense code is not lighter.
+//! `weight.toml` holds the last totals; the tests fail where lines, words, dependencies or folders in
+//! circles rise above them. Lines are those of rustfmt, which the tests check, so that dense code is not lighter.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+
+use crate::map;
 
 /// The file of the last values.
 const FILE: &str = "weight.toml";
@@ -33,6 +35,8 @@ impl Folder {
 struct Weight {
     folders: BTreeMap<String, Folder>,
     dependencies: usize,
+    /// Folders in circles; see [`map`].
+    circles: usize,
     bytes: u64,
 }
 
@@ -86,6 +90,16 @@ fn output(program: &str, arguments: &[&str]) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// The files of the workspace that exist.
+///
+/// # Errors
+/// Git failed.
+pub(crate) fn files() -> Result<Vec<String>, String> {
+    let all = output("git", &["ls-files", "-z"])?;
+    let exist = all.split_terminator('\0').filter(|path| Path::new(path).exists());
+    Ok(exist.map(str::to_owned).collect())
+}
+
 /// The folder that a file counts to: a crate, bench or example, else the first folder.
 fn folder_of(path: &str) -> String {
     let mut parts = path.split('/');
@@ -117,7 +131,8 @@ impl Weight {
         let mut items: Vec<(String, String)> = Vec::new();
         let mut users: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let mut bytes = 0;
-        for path in output("git", &["ls-files", "-z"])?.split_terminator('\0') {
+        let files = files()?;
+        for path in &files {
             let Ok(content) = fs::read(path) else { continue };
             bytes += content.len() as u64;
             let name = folder_of(path);
@@ -155,15 +170,20 @@ impl Weight {
         let tree = ["tree", "-p", "specc", "-e", "normal,build", "--prefix", "none", "--format", "{p}"];
         let tree = output(env!("CARGO"), &tree)?;
         let crates: BTreeSet<&str> = tree.lines().map(|line| line.trim_end_matches(" (*)")).collect();
-        Ok(Self { folders, dependencies: crates.len().saturating_sub(1), bytes })
+        Ok(Self {
+            folders,
+            dependencies: crates.len().saturating_sub(1),
+            circles: map::in_circles(&files)?,
+            bytes,
+        })
     }
 
     fn sum(&self, of: impl Fn(&Folder) -> usize) -> usize {
         self.folders.values().map(of).sum()
     }
 
-    fn totals(&self) -> [usize; 3] {
-        [self.sum(Folder::lines), self.sum(|folder| folder.words), self.dependencies]
+    fn totals(&self) -> [usize; 4] {
+        [self.sum(Folder::lines), self.sum(|folder| folder.words), self.dependencies, self.circles]
     }
 
     fn table(&self) -> String {
@@ -192,12 +212,12 @@ impl Weight {
 }
 
 /// The names of the totals in the file.
-const TOTALS: [&str; 3] = ["lines", "words", "dependencies"];
+const TOTALS: [&str; 4] = ["lines", "words", "dependencies", "circles"];
 
 /// The last values.
 struct Last {
     /// Each with the reason of its last rise, as a comment.
-    totals: [(usize, String); 3],
+    totals: [(usize, String); 4],
     /// Lines and words of each folder when the totals were written.
     folders: BTreeMap<String, [usize; 2]>,
 }
@@ -332,25 +352,25 @@ mod tests {
     fn weight(lines: [usize; 2], words: usize) -> Weight {
         let folder = |by_hand| Folder { by_hand, words, ..Folder::default() };
         let folders = ["a", "b"].map(str::to_owned).into_iter().zip(lines.map(folder)).collect();
-        Weight { folders, dependencies: 7, bytes: 0 }
+        Weight { folders, dependencies: 7, circles: 3, bytes: 0 }
     }
 
     #[test]
     fn a_total_that_rises_is_an_error_and_one_that_falls_is_taken_over() {
         let folders = [("a".to_owned(), [10, 5]), ("b".to_owned(), [20, 5])];
-        let last = |totals: [usize; 3]| Last {
+        let last = |totals: [usize; 4]| Last {
             totals: totals.map(|total| (total, "why".to_owned())),
             folders: BTreeMap::from(folders.clone()),
         };
-        assert_eq!(last([30, 10, 7]).exceeded(&weight([10, 20], 5)), Ok(()));
+        assert_eq!(last([30, 10, 7, 3]).exceeded(&weight([10, 20], 5)), Ok(()));
         // Lines that move between folders weigh nothing.
-        assert_eq!(last([30, 10, 7]).exceeded(&weight([20, 10], 5)), Ok(()));
+        assert_eq!(last([30, 10, 7, 3]).exceeded(&weight([20, 10], 5)), Ok(()));
         assert_eq!(
-            last([30, 10, 6]).exceeded(&weight([10, 24], 5)),
+            last([30, 10, 6, 3]).exceeded(&weight([10, 24], 5)),
             Err("lines 34 exceed 30 of weight.toml (most: b +4, a +0); dependencies 7 exceed 6 of weight.toml"
                 .to_owned())
         );
-        let text = last([30, 12, 7]).lowered(&weight([10, 24], 5)).text(&weight([10, 24], 5));
+        let text = last([30, 12, 7, 3]).lowered(&weight([10, 24], 5)).text(&weight([10, 24], 5));
         assert!(text.contains("lines = 30 # why\nwords = 10\ndependencies = 7 # why\n"), "{text}");
         assert!(text.contains("\"b\" = [24, 5]\n"), "{text}");
     }

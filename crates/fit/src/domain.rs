@@ -17,6 +17,8 @@ use crate::regress::Regression;
 use crate::solve::dot;
 use crate::{FitOptions, Lookup, Structure};
 
+/// An input with at most so many values holds at these, and perhaps not between them.
+pub(crate) const FEW: usize = 8;
 /// Points that fill the box.
 const POINTS: u32 = 512;
 /// Corners are tried for at most so many inputs.

@@ -5,10 +5,12 @@
 //! programs.
 #![forbid(unsafe_code)]
 
+mod figures;
 pub mod network;
 pub mod platform;
 mod time;
 pub mod topology;
 
+pub use figures::{Barrier, Figures};
 pub use network::Network;
 pub use time::Time;

@@ -348,7 +348,7 @@ fn platforms(input: &[u8]) -> bool {
         Ok(machine) => {
             for nodes in [1, 2, 16] {
                 let _ = Graph::new(&machine, nodes).map(|graph| (graph.diameter(), graph.bisection()));
-                let _ = strata_sim::platform::Figures::new(&machine, nodes);
+                let _ = strata_sim::Figures::new(&machine, nodes);
             }
             true
         }

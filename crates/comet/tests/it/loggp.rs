@@ -3,7 +3,8 @@
 use crate::unseen;
 use strata_comet as comet;
 use strata_runtime::prelude::*;
-use strata_sim::platform::{Figures, SimulatedMachine};
+use strata_sim::Figures;
+use strata_sim::platform::SimulatedMachine;
 
 fn on(machine: &SimulatedMachine, kernel: impl Fn(&mut Node) -> f64 + Sync) -> f64 {
     let run = Machine::sim(machine, 2).unwrap().run(|node| Ok(kernel(node))).unwrap();

@@ -33,6 +33,7 @@ use strata_model::samples::{ModelSamples, Sample};
 use strata_model::set::Mode;
 
 use crate::design::nodes_of_rows;
+use crate::domain::FEW;
 use crate::knee::{LEAST_PIECE, nearby};
 use crate::noise;
 use crate::points::{self, left_out, left_out_groups};
@@ -71,8 +72,7 @@ const MOVED: usize = 3;
 const SHORTENED: usize = 8;
 /// Relative errors below this are rounding.
 const EXACT: f64 = 1e-12;
-/// Values of an input with at most so many of them are left out whole; of two the rest tells nothing.
-pub(crate) const FEW: usize = 8;
+/// Values of an input with [`FEW`] of them are left out whole; of two the rest tells nothing.
 const LEAST_FEW: usize = 3;
 /// Terms whose condition is above this are alike.
 const ALIKE: f64 = 30.0;

@@ -13,9 +13,9 @@ use strata_model::set::Mode;
 
 use super::held_out::{MEAN_OF_NORMAL, Own, own_error};
 use crate::design::{Design, compile};
+use crate::domain::FEW;
 use crate::points;
 use crate::regress::Regression;
-use crate::search::FEW;
 use crate::{FitOptions, Lookup, Residual, Structure};
 
 /// At most so many samples are left out.

@@ -7,13 +7,11 @@ mod built_in;
 mod circuits;
 mod error;
 mod fields;
-mod figures;
 mod interruptions;
 mod read;
 
 pub use circuits::Circuits;
 pub use error::{Fault, FaultKind, Faults, MachineError};
-pub use figures::{Barrier, Figures};
 pub use interruptions::{Interrupts, Slices};
 
 use crate::Time;
@@ -206,7 +204,7 @@ impl Topology {
     pub fn columns_and_rows(&self, nodes: usize) -> Option<[usize; 2]> {
         match self {
             Self::Mesh { extents: Some(extents), .. } => extents[..].try_into().ok(),
-            Self::Mesh { extents: None, dimensions: 2, .. } => Some(crate::topology::squarest(nodes)),
+            Self::Mesh { extents: None, dimensions: 2, .. } => Some(squarest(nodes)),
             _ => None,
         }
     }
@@ -263,4 +261,10 @@ pub struct Dma {
     /// True if the receiver's unit takes shorter blocks, which the sender's processor sends, out of
     /// the network; otherwise its processor does.
     pub receives_short: bool,
+}
+
+/// The two most equal factors of a number, the larger first.
+pub(crate) fn squarest(nodes: usize) -> [usize; 2] {
+    let less = (1..=nodes.isqrt()).rev().find(|&factor| nodes.is_multiple_of(factor)).unwrap_or(1);
+    [nodes / less, less]
 }

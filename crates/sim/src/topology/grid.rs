@@ -8,7 +8,7 @@
 
 use super::error::{refuse, within};
 use super::{End, Hop, MOST_LINKS, Shape, TopologyError, Wire};
-use crate::platform::Link;
+use crate::platform::{Link, squarest};
 
 /// The least length of a row that forms a ring: in shorter rows, the ends are neighbours anyway.
 const RING: u32 = 3;
@@ -179,12 +179,6 @@ impl Shape for Grid {
         };
         format!("({})", place.join(","))
     }
-}
-
-/// The two most equal factors of a number, the larger first.
-pub(crate) fn squarest(nodes: usize) -> [usize; 2] {
-    let less = (1..=nodes.isqrt()).rev().find(|&factor| nodes.is_multiple_of(factor)).unwrap_or(1);
-    [nodes / less, less]
 }
 
 /// The three factors of a number with the least sum, the largest first: at equal volume, that box

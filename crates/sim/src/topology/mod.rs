@@ -18,7 +18,6 @@ mod hypercube;
 mod star;
 
 pub use error::TopologyError;
-pub(crate) use grid::squarest;
 
 use crate::Time;
 use crate::platform::{Link, SimulatedMachine, Topology};

@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 use strata_sim::Time;
-use strata_sim::platform::{Barrier, FaultKind, Faults, Figures, MachineError, SimulatedMachine, Topology};
+use strata_sim::platform::{FaultKind, Faults, MachineError, SimulatedMachine, Topology};
 use strata_sim::topology::Graph;
+use strata_sim::{Barrier, Figures};
 
 const CM5: &str = include_str!("../../platforms/cm5.toml");
 

@@ -11,7 +11,8 @@ use strata_model::expr::Span;
 use strata_model::set::{Kind, Resolved, SetError};
 use strata_screen::{self as screen, Failure, print, wrapped};
 use strata_sim::Time;
-use strata_sim::platform::{Barrier, Faults, Figures, MachineError, SimulatedMachine, Topology};
+use strata_sim::platform::{Faults, MachineError, SimulatedMachine, Topology};
+use strata_sim::{Barrier, Figures};
 
 use super::choosing::read;
 use super::tables;

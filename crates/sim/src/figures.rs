@@ -1,7 +1,7 @@
 //! Derived figures of a platform for a number of nodes, without simulating, to compare machines.
 
-use super::SimulatedMachine;
 use crate::Time;
+use crate::platform::SimulatedMachine;
 use crate::topology::{End, Graph, TopologyError};
 
 /// The parameters of LogGP (Alexandrov, Ionescu, Schauser and Scheiman 1995) of an idle machine,
