@@ -290,7 +290,7 @@ fn fit_terms(
         points: &design.fit.points,
         places: &places,
         noise: &steady,
-        mixed: noise::moments_are_unknown(&fitted_rows),
+        mixed: noise::moments_are_unknown(&fitted_rows, &steady),
         variables: &design.fit.variables,
         last_place: last_place(design.fit.times.as_slice()),
         huber: false,

@@ -56,16 +56,17 @@ pub(crate) fn of_steady(rows: &[&Sample]) -> Vec<f64> {
 }
 
 /// Whether the moments of the samples are unknown, and their times are not a simulated machine's:
-/// they come from elsewhere, and those of one point differ.
-pub(crate) fn moments_are_unknown(rows: &[&Sample]) -> bool {
+/// they come from elsewhere, and those of one point differ. `steady` is [`of_steady`].
+pub(crate) fn moments_are_unknown(rows: &[&Sample], steady: &[f64]) -> bool {
     let elsewhere = |row: &&Sample| row.notes.at.is_empty() && row.notes.timings.is_empty();
-    rows.iter().all(elsewhere) && of_copies(rows).iter().all(|noise| *noise > LEAST_OF_COPIES)
+    rows.iter().all(elsewhere) && steady.iter().all(|noise| *noise > LEAST_OF_COPIES)
 }
 
 /// The relative standard deviation among the samples of each sample's point on the same number of
 /// nodes, wider for few of them as Student's intervals are; infinite for a single one.
 fn of_copies(rows: &[&Sample]) -> Vec<f64> {
     let mut all = vec![f64::INFINITY; rows.len()];
+    let mut quantiles = BTreeMap::new();
     for group in copies(rows, |row| row.values.iter().copied()) {
         // In logarithms, so that one disturbed copy is no excuse for another's error.
         let times: Vec<f64> = group.iter().map(|row| rows[*row].seconds.ln()).collect();
@@ -75,15 +76,15 @@ fn of_copies(rows: &[&Sample]) -> Vec<f64> {
         if !square.is_finite() {
             continue;
         }
-        let Some(quantile) = t_quantile(0.95, freedom) else { continue };
+        let quantile = quantiles.entry(freedom).or_insert_with(|| t_quantile(0.95, freedom));
+        let Some(quantile) = *quantile else { continue };
         let noise = (quantile / HALF_WIDTH * (square / freedom as f64).sqrt()).max(LEAST_OF_COPIES);
         group.iter().for_each(|row| all[*row] = noise);
     }
     all
 }
 
-/// The rows of each point that was sampled more than once on the same number of nodes, in the order
-/// of the points' values.
+/// The rows of each point that was sampled more than once on the same number of nodes.
 fn copies<'a, V: Iterator<Item = f64>>(
     rows: &[&'a Sample],
     values: impl Fn(&'a Sample) -> V,
@@ -92,16 +93,11 @@ fn copies<'a, V: Iterator<Item = f64>>(
         let at = row.notes.at.iter().map(|v| *v as u64);
         values(row).map(f64::to_bits).chain(at).chain([row.notes.nodes as u64])
     }));
-    let place = |row: usize| points.row(row);
-    let numbers = points::numbered((0..rows.len()).map(place));
-    let mut count = vec![0_usize; numbers.iter().max().map_or(0, |most| most + 1)];
-    numbers.iter().for_each(|number| count[*number] += 1);
-    let mut groups: BTreeMap<&[u64], Vec<usize>> = BTreeMap::new();
-    // Most points of many are sampled once: only the others get a list.
-    for (row, _) in numbers.iter().enumerate().filter(|(_, number)| count[**number] > 1) {
-        groups.entry(place(row)).or_default().push(row);
-    }
-    groups.into_values().collect()
+    let numbers = points::numbered((0..rows.len()).map(|row| points.row(row)));
+    let mut groups: Vec<Vec<usize>> = vec![Vec::new(); numbers.iter().max().map_or(0, |most| most + 1)];
+    numbers.iter().enumerate().for_each(|(row, number)| groups[*number].push(row));
+    groups.retain(|group| group.len() > 1);
+    groups
 }
 
 /// The noise from the notes of one sample.
