@@ -36,15 +36,13 @@ pub(crate) fn advect(world: &SimpleCommunicator, steps: usize) -> Result<[f64; 2
         now[(y + 1) * ROW + x + 1] = (-20.0 * (far(0, y).powi(2) + far(1, x).powi(2))).exp();
     }
     let mut next = now.clone();
-    Machine::on_communicator(world)?.run(|node| {
-        let mut halo = Halo::around([SIDE; 2]).width(1).nodes(grid).periodic([true; 2]).prepare(node)?;
-        for _ in 0..steps {
-            halo.exchange(node, [&mut now])?;
-            drift(&now, &mut next);
-            std::mem::swap(&mut now, &mut next);
-        }
-        Ok(())
-    })?;
+    let mut node = Machine::on_communicator(world)?.into_node()?;
+    let mut halo = Halo::around([SIDE; 2]).width(1).nodes(grid).periodic([true; 2]).prepare(&mut node)?;
+    for _ in 0..steps {
+        halo.exchange(&mut node, [&mut now])?;
+        drift(&now, &mut next);
+        std::mem::swap(&mut now, &mut next);
+    }
     let cells = || (1..=SIDE).flat_map(|y| &now[y * ROW + 1..][..SIDE]);
     let mut sums = [0.0; 2];
     let own = [cells().sum::<f64>(), cells().map(|cell| cell * cell).sum()];

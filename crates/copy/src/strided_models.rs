@@ -82,7 +82,7 @@ pub mod threads_1 {
 //! ```text
 //! spec     specs/copy/strided/strided.spec  sha256 bdea5b3c16d8391e6f1531b36af4734fb2ec28ebfc706cc29cf412cd9a1eebe3
 //! samples  sha256 a4d43b7bb123ab8adc6fc2d1ebe639cf4233eee194a954e97afd15f5a9be2e2f
-//! models   sha256 f320c1326fd7fc3a5f67da766c5fc6f634574bd1cc2ab6c0c73caf5c3c7d0f16
+//! models   sha256 e578e1abbcc89ee8b382103475c0346113fb7a0253ac8edacba07e84f4033fc1
 //! platform threads nodes=1 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! MemcpyPackCold: verified, rank 19 of 19, condition 2.5e1; held-out error 4.5 % (40 of 260 samples); valid for block in 1..=2004, stride in 9..=8200, 1 node
 //! MovesPackCold: verified, rank 19 of 19, condition 2.0e1; held-out error 5.0 % (40 of 320 samples); valid for block in 1..=119, stride in 9..=8200, 1 node
@@ -1123,7 +1123,7 @@ pub static PACK_COLD: Table = Table {
     library: "pack_cold",
     spec: "specs/copy/strided/strided.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "f320c1326fd7fc3a5f67da766c5fc6f634574bd1cc2ab6c0c73caf5c3c7d0f16",
+    digest: "e578e1abbcc89ee8b382103475c0346113fb7a0253ac8edacba07e84f4033fc1",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 2004.0), (9.0, 8200.0)] },
     entries: &[
@@ -1141,7 +1141,7 @@ pub static PACK_HOT: Table = Table {
     library: "pack_hot",
     spec: "specs/copy/strided/strided.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "f320c1326fd7fc3a5f67da766c5fc6f634574bd1cc2ab6c0c73caf5c3c7d0f16",
+    digest: "e578e1abbcc89ee8b382103475c0346113fb7a0253ac8edacba07e84f4033fc1",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 1759.0), (9.0, 8200.0)] },
     entries: &[
@@ -1159,7 +1159,7 @@ pub static UNPACK_COLD: Table = Table {
     library: "unpack_cold",
     spec: "specs/copy/strided/strided.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "f320c1326fd7fc3a5f67da766c5fc6f634574bd1cc2ab6c0c73caf5c3c7d0f16",
+    digest: "e578e1abbcc89ee8b382103475c0346113fb7a0253ac8edacba07e84f4033fc1",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 2004.0), (9.0, 8200.0)] },
     entries: &[
@@ -1177,7 +1177,7 @@ pub static UNPACK_HOT: Table = Table {
     library: "unpack_hot",
     spec: "specs/copy/strided/strided.spec",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "f320c1326fd7fc3a5f67da766c5fc6f634574bd1cc2ab6c0c73caf5c3c7d0f16",
+    digest: "e578e1abbcc89ee8b382103475c0346113fb7a0253ac8edacba07e84f4033fc1",
     inputs: &["block", "stride"],
     domain: Domain { nodes: (1, 1), inputs: &[(1.0, 1759.0), (9.0, 8200.0)] },
     entries: &[

@@ -47,13 +47,12 @@ impl Job {
         Self { clock, development, board: board.map(|(_, board)| board), _watchdog: watchdog }
     }
 
-    /// Runs one node's program, and receives until all nodes' programs have ended.
-    pub(crate) fn run_node<T>(
+    /// Begins a node's program.
+    pub(crate) fn begin(
         &self,
-        program: &impl Fn(&mut Node) -> Result<T, Error>,
         mut transport: Box<dyn Endpoint>,
         settings: Arc<Settings>,
-    ) -> Result<T, Error> {
+    ) -> Result<Node, Error> {
         let clock = match transport.simulated() {
             Some(simulated) => Clock::Simulated(simulated.clock()),
             None => Clock::Host(self.clock),
@@ -70,13 +69,29 @@ impl Job {
         if let Some(options) = crate::tune::calls::wanted(&settings)? {
             transport = crate::tune::calls::tuned(transport, &clock, &settings.platform.transport, &options)?;
         }
-        let mut node = Node::new(transport, settings, Rc::clone(&notes));
+        Ok(Node::new(transport, settings, notes))
+    }
+
+    /// Ends a node's program, and receives until all nodes' programs have ended.
+    pub(crate) fn end(node: &mut Node) {
+        node.report_pins();
+        #[cfg(feature = "tune")]
+        node.keep_tuning();
+        node.leave();
+    }
+
+    /// Runs one node's program, and receives until all nodes' programs have ended.
+    pub(crate) fn run_node<T>(
+        &self,
+        program: &impl Fn(&mut Node) -> Result<T, Error>,
+        transport: Box<dyn Endpoint>,
+        settings: Arc<Settings>,
+    ) -> Result<T, Error> {
+        let mut node = self.begin(transport, settings)?;
+        let notes = Rc::clone(node.notes());
         let result: thread::Result<Result<T, Error>> = catch_unwind(AssertUnwindSafe(|| {
             let result = program(&mut node)?;
-            node.report_pins();
-            #[cfg(feature = "tune")]
-            node.keep_tuning();
-            node.leave();
+            Self::end(&mut node);
             Ok(result)
         }));
         match &result {

@@ -50,9 +50,9 @@ pub use ::mpi;
 pub use block::Block;
 pub use cycles::CycleTimer;
 pub use error::Error;
-#[cfg(feature = "mpi")]
-pub use machine::MpiNodes;
 pub use machine::{Machine, launch};
+#[cfg(feature = "mpi")]
+pub use machine::{MpiNode, MpiNodes};
 pub use node::Node;
 pub use number::{Number, Op, Operand};
 /// Copies with the fastest routine for their size.

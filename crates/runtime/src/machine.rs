@@ -287,6 +287,83 @@ impl MpiNodes {
             )
         })
     }
+
+    /// Begins a program that keeps its node: as a field of a solver, beside its [halos]. Its calls
+    /// are those of a node in [`run`](Self::run), but for errors, which return and end nothing.
+    ///
+    /// # Participation
+    /// Collective over the communicator, as is dropping the node, which waits until the others have
+    /// dropped theirs. A panic that drops it ends the job.
+    ///
+    /// # Errors
+    /// [`Error::Start`] if a program runs on this process already, and errors in the settings.
+    ///
+    /// [halos]: https://docs.rs/strata-stencil
+    pub fn into_node(self) -> Result<MpiNode, Error> {
+        let (mut transport, hosts, begun) = mpi::begin_on(&self.0)?;
+        let development = |settings: &mut Settings| Development::from_settings(settings);
+        let node = job_of_process(&development, &mut *transport, hosts)
+            .and_then(|(job, settings)| Ok((job.begin(transport, settings)?, job)));
+        match node {
+            Ok((node, job)) => Ok(MpiNode { begun: Some((node, begun)), _job: job, _nodes: self }),
+            // Errors in the settings are equal on all nodes, but those of files are not.
+            Err(error) => begun.die(error),
+        }
+    }
+}
+
+/// This process's node, which its program keeps, for example as a field of a solver; see
+/// [`MpiNodes::into_node`].
+#[cfg(feature = "mpi")]
+pub struct MpiNode {
+    /// Until it is dropped.
+    begun: Option<(Node, mpi::Begun)>,
+    _job: Job,
+    _nodes: MpiNodes,
+}
+
+#[cfg(feature = "mpi")]
+impl std::ops::Deref for MpiNode {
+    type Target = Node;
+
+    fn deref(&self) -> &Node {
+        self.begun.as_ref().map_or_else(|| unreachable!("only a drop takes it"), |(node, _)| node)
+    }
+}
+
+#[cfg(feature = "mpi")]
+impl std::ops::DerefMut for MpiNode {
+    fn deref_mut(&mut self) -> &mut Node {
+        self.begun.as_mut().map_or_else(|| unreachable!("only a drop takes it"), |(node, _)| node)
+    }
+}
+
+#[cfg(feature = "mpi")]
+impl Drop for MpiNode {
+    fn drop(&mut self) {
+        let Some((mut node, begun)) = self.begun.take() else { return };
+        if std::thread::panicking() {
+            // The others would wait for a node that never leaves.
+            begun.die("panicked");
+        }
+        Job::end(&mut node);
+        node.notes().finish();
+        drop(node);
+        begun.end();
+    }
+}
+
+/// Node 0's settings, the job of this process, and the settings as its node has them.
+#[cfg(feature = "mpi")]
+fn job_of_process(
+    development: &impl Fn(&mut Settings) -> Result<Development, Error>,
+    transport: &mut dyn Endpoint,
+    hosts: usize,
+) -> Result<(Job, Arc<Settings>), Error> {
+    let mut settings = settings_of_node_0(transport, hosts);
+    let development = development(&mut settings)?;
+    let clock = mpi::simulated_clock().map_or_else(|| HostClock::start(false), HostClock::simulated);
+    Ok((Job::new(transport.rank(), 1, clock, development, &settings), Arc::new(settings)))
 }
 
 /// Runs the program of this process's node.
@@ -297,11 +374,8 @@ fn run_process<T>(
     mut transport: Box<dyn Endpoint>,
     hosts: usize,
 ) -> Result<T, Error> {
-    let mut settings = settings_of_node_0(&mut *transport, hosts);
-    let development = development(&mut settings)?;
-    let clock = mpi::simulated_clock().map_or_else(|| HostClock::start(false), HostClock::simulated);
-    let job = Job::new(transport.rank(), 1, clock, development, &settings);
-    job.run_node(program, transport, Arc::new(settings))
+    let (job, settings) = job_of_process(development, &mut *transport, hosts)?;
+    job.run_node(program, transport, settings)
 }
 
 /// Node 0's settings, on every node of a job whose nodes have separate environments.

@@ -15,19 +15,71 @@ mod mpirun;
 #[allow(dead_code, reason = "an example has a `main`")]
 mod with_halo;
 
+use mpi::traits::Communicator as _;
 use mpirun::Job;
 use std::process::ExitCode;
-use strata_runtime::Error;
+use strata_runtime::{Error, Machine, MpiNode, MpiNodes};
+use strata_stencil::Halo;
 
 /// The most lines that a program has to change.
 const MOST_LINES: usize = 15;
 
 fn main() -> ExitCode {
     if std::env::var_os(mpirun::CASE).is_some() {
-        return mpirun::exit(compare());
+        let is_solver = std::env::var(mpirun::CASE).is_ok_and(|case| case.contains("solver"));
+        return mpirun::exit(if is_solver { keep() } else { compare() });
     }
-    let jobs = mpirun::on(&[1, 2, 4, 6], "advect");
+    let jobs = mpirun::on(&[1, 2, 4, 6], "advect").chain(mpirun::on(&[1, 2, 3, 5], "solver"));
     mpirun::all(jobs.chain([Job::new("few lines", 1, few_lines)]).collect())
+}
+
+/// A program's solver with its node and halo as fields.
+struct Solver {
+    halo: Halo<u64>,
+    node: MpiNode,
+    cells: Vec<u64>,
+}
+
+impl Solver {
+    fn new(nodes: MpiNodes, width: usize) -> Result<Self, Error> {
+        let mut node = nodes.into_node()?;
+        let cells = vec![node.rank() as u64; 4 + 2 * width];
+        let halo = Halo::around([4]).width(width).periodic([true]).prepare(&mut node)?;
+        Ok(Self { halo, node, cells })
+    }
+
+    /// The sum of this node's cells and halos.
+    fn step(&mut self) -> Result<u64, Error> {
+        self.halo.exchange(&mut self.node, [&mut self.cells])?;
+        Ok(self.cells.iter().sum())
+    }
+}
+
+/// One of the processes: two solvers that keep their nodes take turns, and go on after an error.
+fn keep() -> Result<(), Error> {
+    let universe = mpi::initialize().ok_or_else(|| Error::program("MPI is initialised already"))?;
+    let world = universe.world();
+    let (rank, size) = (world.rank() as u64, world.size() as u64);
+    for _ in 0..2 {
+        let solver = |width| Solver::new(Machine::on_communicator(&world)?, width);
+        let mut solvers = [solver(1)?, solver(2)?];
+        for turn in 0..6 {
+            let width = 1 + turn % 2;
+            let expected = 4 * rank + width * ((rank + 1) % size + (rank + size - 1) % size);
+            let found = solvers[turn as usize % 2].step()?;
+            if found != expected {
+                return Err(Error::program(format!("{found} in place of {expected}")));
+            }
+        }
+        // The nodes disagree, all get an error, and the node goes on.
+        let node = &mut solvers[1].node;
+        let unlike = Halo::<u64>::around([4]).width(1).periodic([true]).fields(1 + rank as usize);
+        let is_agreed = unlike.prepare(node).is_ok();
+        if is_agreed != (size == 1) || node.reduce_add(1_u64) != size {
+            return Err(Error::program(format!("unlike halos: {is_agreed}")));
+        }
+    }
+    Ok(())
 }
 
 /// One of the processes: both versions on its communicator.

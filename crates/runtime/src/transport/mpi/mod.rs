@@ -46,6 +46,7 @@ use ffi::requests::Requests;
 pub(crate) use ffi::simulated_clock;
 use leaving::Leaving;
 use std::cell::RefCell;
+use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
@@ -70,6 +71,11 @@ pub(crate) fn run_on<T>(
     run_in(nodes.world(), program)
 }
 
+/// Begins a program on this process's node of a communicator, with its number of hosts.
+pub(crate) fn begin_on(nodes: &Adopted) -> Result<(Box<dyn Endpoint>, usize, Begun), Error> {
+    begin(nodes.world())
+}
+
 fn start(reason: String) -> Error {
     Error::Start { transport: "mpi", reason }
 }
@@ -78,24 +84,46 @@ fn run_in<T>(
     world: &'static World,
     program: impl FnOnce(Box<dyn Endpoint>, usize) -> Result<T, Error>,
 ) -> Result<T, Error> {
+    let (node, hosts, begun) = begin(world)?;
+    match catch_unwind(AssertUnwindSafe(|| program(node, hosts))) {
+        Ok(Ok(result)) => {
+            begun.end();
+            Ok(result)
+        }
+        Ok(Err(error)) => begun.die(error),
+        Err(payload) => begun.die(format_args!("panicked: {}", panic_text(&*payload))),
+    }
+}
+
+fn begin(world: &'static World) -> Result<(Box<dyn Endpoint>, usize, Begun), Error> {
     if !world.enter() {
         return Err(start("this process is in an MPI program already".to_owned()));
     }
     let outside =
         Rc::new(RefCell::new(Outside { connections: Connections::new(world), leaving: Leaving::new(world) }));
     let node = Mpi::new(world, Rc::clone(&outside));
-    let hosts = world.hosts();
-    match catch_unwind(AssertUnwindSafe(|| program(Box::new(node), hosts))) {
-        Ok(Ok(result)) => {
-            // The program has dropped its node, so this is the last owner.
-            if let Some(outside) = Rc::into_inner(outside) {
-                outside.into_inner().end();
-            }
-            world.leave();
-            Ok(result)
+    Ok((Box::new(node), world.hosts(), Begun { world, outside }))
+}
+
+/// A program of this process that has begun.
+pub(crate) struct Begun {
+    world: &'static World,
+    outside: Rc<RefCell<Outside>>,
+}
+
+impl Begun {
+    /// Ends the program, as all other nodes do, after it has dropped its endpoint.
+    pub(crate) fn end(self) {
+        // This is the last owner.
+        if let Some(outside) = Rc::into_inner(self.outside) {
+            outside.into_inner().end();
         }
-        Ok(Err(error)) => world.die(world.rank(), error),
-        Err(payload) => world.die(world.rank(), format_args!("panicked: {}", panic_text(&*payload))),
+        self.world.leave();
+    }
+
+    /// Ends the job on all nodes.
+    pub(crate) fn die(&self, message: impl Display) -> ! {
+        self.world.die(self.world.rank(), message)
     }
 }
 
