@@ -56,7 +56,7 @@ const FORM: usize = 100;
 const EAGER: usize = 4096;
 
 /// Of so many collectives one compares the calls of all nodes, also if it is a short broadcast.
-const COMPARED_EVERY: u64 = 64;
+pub(super) const COMPARED_EVERY: u64 = 64;
 
 /// The place in a frame of the turn of a broadcast that goes one way: without it, what a wrong call
 /// left behind could be taken for the next one's.
@@ -96,6 +96,11 @@ impl Form {
             _ if self.each == FRAME => 0,
             direction => 1 + self.each + 2 * direction as usize,
         }
+    }
+
+    /// Whether a node may go on while others have not entered it: the root of a short broadcast.
+    pub(super) fn goes_ahead(self) -> bool {
+        self.direction == Direction::Out
     }
 
     /// The [shape](super::standstill::Position::shape) of a collective of this form; `started` is

@@ -14,7 +14,7 @@
 use super::ffi::post::{Inbox, Outbox};
 use super::ffi::{Lane, World, simulated_clock};
 use super::ports::Ports;
-use super::standstill::{Needs, Position, Standstill, Step, Token, Traffic, report};
+use super::standstill::{Needs, Position, Standstill, Step, Token, Traffic, Ways, report};
 use crate::block::RawBlock;
 use crate::transport::credit::{Credits, PUT};
 use crate::transport::{Awaited, Call, Network, PACKET, Packet, Part};
@@ -126,8 +126,9 @@ pub(super) struct Connections {
     /// True if no more messages are sent.
     closing: bool,
     standstill: Standstill,
-    /// The shape of the collective that this node entered last.
+    /// The shape of the collective that this node entered last, and how it went on in these.
     shape: u64,
+    ways: Ways,
     pub(super) ports: Ports,
 }
 
@@ -159,6 +160,7 @@ impl Connections {
             closing: false,
             standstill: Standstill::new(),
             shape: 0,
+            ways: Ways::default(),
             ports: Ports::new(world),
         }
     }
@@ -297,10 +299,11 @@ impl Connections {
         news
     }
 
-    /// Called when this node enters a collective of this shape: invalidates the cached results
-    /// about packets.
-    pub(super) fn enters(&mut self, shape: u64) {
+    /// Called when this node enters its collective of this number and shape, where it `goes_ahead` or
+    /// not: invalidates the cached results about packets.
+    pub(super) fn enters(&mut self, turn: u64, shape: u64, goes_ahead: bool) {
         (self.polled, self.shape) = ([false; 2], shape);
+        self.ways.enter(turn, goes_ahead);
     }
 
     /// Called when this node begins to wait for memory that other nodes write.
@@ -355,7 +358,7 @@ impl Connections {
             return;
         }
         let (world, traffic) = (self.world, self.traffic());
-        let position = Position { shape: self.shape, needs };
+        let position = Position { shape: self.shape, ways: self.ways, needs };
         match self.standstill.idle(world, traffic, position, call, awaited) {
             Step::Nothing => {}
             Step::Pass(token) => {

@@ -202,8 +202,8 @@ impl Mpi {
         }
     }
 
-    /// Publishes the current call of this node, a collective of this shape.
-    fn enter(&mut self, call: &Call, shape: u64) {
+    /// Publishes the current call of this node, a collective of this form.
+    fn enter(&mut self, call: &Call, form: Form, started: bool) {
         self.turn += 1;
         if self.place.is_some_and(|place| std::ptr::eq(place, call.place)) {
             self.header.recall(call);
@@ -213,13 +213,13 @@ impl Mpi {
             self.header = Header::new(call);
             self.world.show(self.turn, self.header.words());
         }
-        self.outside.borrow_mut().connections.enters(shape);
+        self.outside.borrow_mut().connections.enters(self.turn, form.shape(started), form.goes_ahead());
     }
 
     /// A whole collective that combines or moves `values`.
     fn combine(&mut self, call: &Call, operation: Operation, values: &mut [u8]) {
         let form = self.whole.form(call, operation, values.len(), self.checks);
-        self.enter(call, form.shape(false));
+        self.enter(call, form, false);
         Requests::lend(
             values,
             self,
@@ -278,7 +278,7 @@ impl Mpi {
     /// Enters a collective: exchanges frames with `data` (at most [`SHORT`] bytes), and ends the job
     /// unless all nodes made the same call.
     fn meet(&mut self, call: &Call, data: &[u8]) {
-        self.enter(call, Form::FRAMED.shape(false));
+        self.enter(call, Form::FRAMED, false);
         self.whole.meet(&self.header, data);
         self.complete(call);
     }
@@ -379,7 +379,7 @@ impl Endpoint for Mpi {
 
     fn start(&mut self, call: Call, operation: Operation, values: RawBlock) {
         let form = self.started.form(&call, operation, values.bytes, self.checks);
-        self.enter(&call, form.shape(true));
+        self.enter(&call, form, true);
         self.backoff.renew();
         self.started.requests.load(values);
         self.started.start(&self.header, operation, form);

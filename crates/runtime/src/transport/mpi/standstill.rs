@@ -12,11 +12,13 @@
 //! unreceived. Instead the token compares how many collectives each node has entered. A node that
 //! waits in one can continue if the nodes from which it needs messages have entered as many, else it
 //! needs a node that waits, too. Nodes whose collectives differ in [shape](Position::shape) never
-//! match.
+//! match, nor does a collective of all nodes with a short broadcast, whose root may have gone ahead:
+//! the [ways](Ways) of its last collectives tell.
 //!
 //! Prepared messages, of which receivers cannot be asked, are given time by their length; whatever
 //! else may look as if it were under way, [`LONGEST`].
 
+use super::collectives::COMPARED_EVERY;
 use super::ffi::World;
 use crate::clock::HostClock;
 use crate::transport::deadlock::{Standing, explain};
@@ -55,8 +57,42 @@ pub(super) struct Position {
     /// A bit for the form of the messages of the collective entered last: those of other forms are
     /// never received in it.
     pub(super) shape: u64,
+    pub(super) ways: Ways,
     /// Set if the node waits in that collective.
     pub(super) needs: Option<Needs>,
+}
+
+/// Which of a node's last collectives were those of all nodes, and in which it could go ahead: a bit
+/// for each turn. No node is [`COMPARED_EVERY`] turns ahead of another, so that turns that share a
+/// bit are not mistaken for each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Ways {
+    all: u64,
+    ahead: u64,
+}
+
+impl Ways {
+    pub(super) fn enter(&mut self, turn: u64, goes_ahead: bool) {
+        // The turn before the oldest is forgotten, as a node may wait in one that all compare.
+        let (own, oldest) = (Self::bit(turn), Self::bit(turn + 1));
+        let Self { all, ahead } = *self;
+        *self = Self { all: all & !(own | oldest), ahead: ahead & !(own | oldest) };
+        *(if goes_ahead { &mut self.ahead } else { &mut self.all }) |= own;
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self { all: self.all | other.all, ahead: self.ahead | other.ahead }
+    }
+
+    /// Whether nodes took this turn in both ways.
+    fn are_mixed(self, turn: u64) -> bool {
+        self.all & self.ahead & Self::bit(turn) != 0
+    }
+
+    fn bit(turn: u64) -> u64 {
+        1 << (turn % COMPARED_EVERY)
+    }
 }
 
 /// A node's record of its own waiting.
@@ -90,6 +126,8 @@ pub(super) struct Token {
     /// The fewest collectives that a node has entered, and the shapes of the last ones of these.
     least: u64,
     shapes: u64,
+    /// The ways of all.
+    ways: Ways,
     /// The least turn of a node that waits in a collective: that needs all nodes; that needs those
     /// before it, which have all entered it; that needs those after it, none of which is known not
     /// to have entered it.
@@ -135,6 +173,7 @@ impl Token {
         waits: 0,
         least: NEVER,
         shapes: 0,
+        ways: Ways { all: 0, ahead: 0 },
         all: NEVER,
         before: NEVER,
         after: NEVER,
@@ -148,6 +187,7 @@ impl Token {
         self.acted |= u64::from(acted);
         self.waits |= u64::from(waits);
         self.allowed = self.allowed.max(allowed);
+        self.ways = self.ways.and(position.ways);
         if turn < self.after {
             self.after = NEVER;
         }
@@ -172,7 +212,7 @@ impl Token {
         let all = if self.all <= self.least { self.all } else { NEVER };
         // The least turn of a collective that can continue.
         let free = all.min(self.before).min(self.after);
-        let unlike = self.shapes.count_ones() > 1;
+        let unlike = self.shapes.count_ones() > 1 || self.ways.are_mixed(self.least);
         let none_is_free = free == NEVER || free == self.least && unlike;
         let waits = self.acted == 0 && self.waits != 0;
         waits && (self.balance == 0 && none_is_free && quiet >= self.allowed || quiet >= LONGEST)
@@ -398,7 +438,7 @@ mod tests {
                 acted: false,
                 waits: *does != Does::Left,
                 turn: *turn,
-                position: Position { shape: 1, needs },
+                position: Position { shape: 1, needs, ..Position::default() },
                 allowed: 0,
             };
             match standstill.step((rank, size), traffic.sent + traffic.received, visit, self.now) {
@@ -450,7 +490,7 @@ mod tests {
         acted: false,
         waits: true,
         turn: 3,
-        position: Position { shape: 1, needs: Some(Needs::All) },
+        position: Position { shape: 1, ways: Ways { all: 1 << 3, ahead: 0 }, needs: Some(Needs::All) },
         allowed: 0,
     };
 
@@ -462,6 +502,19 @@ mod tests {
         assert!(Token::NEW.and(WAITS).and(unlike).is_stuck(PATIENCE));
         assert!(!Token::NEW.and(WAITS).and(WAITS).is_stuck(PATIENCE));
         assert!(!Token::NEW.and(WAITS).and(later).is_stuck(PATIENCE), "only its own turn is compared");
+        let gone = |turns: &[(u64, bool)]| {
+            let mut ways = Ways::default();
+            turns.iter().for_each(|(turn, goes_ahead)| ways.enter(*turn, *goes_ahead));
+            Visit { turn: turns[turns.len() - 1].0, position: Position { ways, ..WAITS.position }, ..WAITS }
+        };
+        for (turns, stuck) in [
+            (&[(3, true), (4, false)][..], true),
+            (&[(3, false), (4, true)], false),
+            (&[(3, true), (4, false), (66, true)], false),
+            (&[(3, true), (67, false)], false),
+        ] {
+            assert_eq!(Token::NEW.and(WAITS).and(gone(turns)).is_stuck(PATIENCE), stuck, "{turns:?}");
+        }
     }
 
     #[test]
