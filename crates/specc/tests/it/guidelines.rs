@@ -1,7 +1,6 @@
 //! Guidelines of an MPI library's collectives, checked on samples that are made up.
 
 use std::fmt::Write as _;
-use std::fs;
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -40,103 +39,85 @@ fn samples(models: &[(&str, Times)], launches: usize, off: f64) -> String {
     text
 }
 
-fn check(files: &[(&str, String)]) -> (Option<i32>, String, String) {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        fs::write(folder.path().join(name), text).unwrap();
-    }
-    let names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
-    let (status, out, err) =
-        crate::specc(folder.path(), "80", &[&["check", "--guidelines"], &names[..]].concat());
-    assert!(out.lines().chain(err.lines()).all(|line| line.chars().count() <= 80), "{out}{err}");
-    (
-        status,
-        out.split_whitespace().collect::<Vec<_>>().join(" "),
-        err.split_whitespace().collect::<Vec<_>>().join(" "),
-    )
-}
-
 const LINEAR: Times = |bytes| 2.0 + bytes / 1000.0;
 
-#[test]
-fn consistent_times_break_no_guideline() {
-    let models: [(&str, Times); 3] =
-        [("AllreduceAuto", |bytes| 3.0 + bytes / 700.0), ("ReduceAuto", LINEAR), ("BcastAuto", LINEAR)];
-    let (status, out, err) = check(&[("samples.txt", samples(&models, 3, 0.1))]);
-    assert!(status == Some(0) && out.contains("no guideline is surely broken"), "{out}{err}");
-    assert!(out.contains("allreduce, bcast, reduce") && out.contains("of 3 launches"), "{out}");
-}
-
-#[test]
-fn a_greater_message_and_two_calls_are_found() {
-    let models: [(&str, Times); 4] = [
-        // From 8192 bytes on another algorithm is taken, and 4096 bytes take longer.
-        ("AllreduceAuto", |bytes| if bytes < 8192.0 { 2.0 + bytes / 100.0 } else { 4.0 + bytes / 1000.0 }),
-        ("ReduceAuto", LINEAR),
-        ("BcastAuto", LINEAR),
-        // Not the library's own choice.
-        ("AllreduceRing", |bytes| 1e6 / bytes),
-    ];
-    let (status, out, err) = check(&[("samples.txt", samples(&models, 3, 0.1))]);
-    assert_eq!(status, Some(1), "{out}{err}");
-    // 42.96 over 12.192, and over 2 (2 + 4.096), which is the same.
-    assert!(
-        out.contains("to 4096 B: at 4096 B 3.52 times as long") && out.contains("as allreduce of 8192 B"),
-        "{out}"
-    );
-    assert!(out.contains("as reduce of 4096 B and bcast of 4096 B"), "{out}");
-    assert!(!out.contains("bcast on 4") && !out.contains("8192 B:"), "{out}");
-    assert!(err.contains("guidelines are broken at") && err.contains("(allreduce, bcast, reduce,"), "{err}");
-
-    let (status, out, err) = check(&[("samples.txt", samples(&models, 1, 0.0))]);
-    assert!(status == Some(1) && err.contains("note: between launches times may differ"), "{out}{err}");
-}
-
-#[test]
-fn what_launches_do_not_confirm_is_not_told() {
-    // A greater message takes 5 % less in the mean; launches differ by more, each in its own way.
-    let down: Times = |bytes| 10.0 * (1.0 - 0.05 * (bytes.log2() - 2.0) / 18.0);
-    let text = samples(&[("BcastAuto", down)], 2, 0.0);
-    let noisy: String = text
-        .lines()
-        .enumerate()
-        .map(|(number, line)| {
-            let Some(timings) = line.strip_prefix("& ") else { return format!("{line}\n") };
-            let factor = if number % 4 == 1 { 1.2 } else { 0.85 };
-            let of = |(at, timing): (usize, &str)| {
-                let (time, moment) = timing.split_once('@').unwrap();
-                let time: f64 = time.parse().unwrap();
-                format!(" {:e}@{moment}", if at < 3 { time * factor } else { time / factor })
-            };
-            format!("&{}\n", timings.split(' ').enumerate().map(of).collect::<String>())
-        })
-        .collect();
-    let (status, out, err) = check(&[("samples.txt", noisy)]);
-    assert_eq!(status, Some(0), "{out}{err}");
-}
-
-/// Simulated and rounded times do not scatter: what differs by less than 2 % is no finding.
-#[test]
-fn a_small_difference_is_not_told() {
-    let without_scatter = |times: Times| {
-        let text = samples(&[("BcastAuto", times)], 2, 0.0);
-        let line = |line: &str| {
-            let Some(timings) = line.strip_prefix("& ") else { return format!("{line}\n") };
-            let first = timings.split('@').next().unwrap();
-            let of = |timing: &str| format!(" {first}@{}", timing.split('@').nth(1).unwrap());
-            format!("&{}\n", timings.split(' ').map(of).collect::<String>())
-        };
-        check(&[("samples.txt", text.lines().map(line).collect())])
+/// The samples that transcripts name by these words.
+pub(crate) fn made_up(what: &[&str]) -> Option<String> {
+    let several = |models: &[(&str, Times)], launches: &str, off: &str| {
+        Some(samples(models, launches.parse().ok()?, off.parse().ok()?))
     };
-    let (status, out, err) = without_scatter(|bytes| if bytes == 64.0 { 10.1 } else { 10.0 });
-    assert!(status == Some(0) && out.contains("no guideline is surely broken"), "{out}{err}");
-    let (status, out, err) = without_scatter(|bytes| if bytes == 64.0 { 10.3 } else { 10.0 });
-    assert!(status == Some(1) && out.contains("bcast on 4, 64 B: 1.03 times"), "{out}{err}");
+    match what {
+        ["consistent", launches, off] => {
+            let allreduce: Times = |bytes| 3.0 + bytes / 700.0;
+            several(
+                &[("AllreduceAuto", allreduce), ("ReduceAuto", LINEAR), ("BcastAuto", LINEAR)],
+                launches,
+                off,
+            )
+        }
+        ["inconsistent", launches, off] => {
+            let models: [(&str, Times); 4] =
+                [
+                    ("AllreduceAuto", |bytes| {
+                        if bytes < 8192.0 { 2.0 + bytes / 100.0 } else { 4.0 + bytes / 1000.0 }
+                    }),
+                    ("ReduceAuto", LINEAR),
+                    ("BcastAuto", LINEAR),
+                    ("AllreduceRing", |bytes| 1e6 / bytes),
+                ];
+            several(&models, launches, off)
+        }
+        ["unconfirmed"] => Some(unconfirmed()),
+        ["one", "percent"] => Some(without_scatter(|bytes| if bytes == 64.0 { 10.1 } else { 10.0 })),
+        ["three", "percent"] => Some(without_scatter(|bytes| if bytes == 64.0 { 10.3 } else { 10.0 })),
+        ["three", "times"] => Some(three_times()),
+        ["one", "size"] => {
+            let text = samples(&[("BcastAuto", LINEAR)], 2, 0.0);
+            let end = text.match_indices("BcastAuto ").nth(2)?.0;
+            Some(text[..end].to_owned())
+        }
+        ["other"] => Some(samples(&[("Radix", LINEAR)], 2, 0.0)),
+        _ => None,
+    }
 }
 
-/// Of three times of a run that of the slowest process is taken; counts are no times.
-#[test]
-fn times_of_the_slowest_process_are_taken() {
+/// A line of timings, each of which becomes another; other lines stay.
+fn with_timings(text: &str, of: impl Fn(usize, usize, &str) -> String) -> String {
+    let line = |(number, line): (usize, &str)| match line.strip_prefix("& ") {
+        Some(timings) => {
+            let timings = timings.split(' ').enumerate().map(|(at, timing)| of(number, at, timing));
+            format!("&{}\n", timings.collect::<String>())
+        }
+        None => format!("{line}\n"),
+    };
+    text.lines().enumerate().map(line).collect()
+}
+
+/// A greater message takes 5 % less in the mean; launches differ by more, each in its own way.
+fn unconfirmed() -> String {
+    let down: Times = |bytes| 10.0 * (1.0 - 0.05 * (bytes.log2() - 2.0) / 18.0);
+    with_timings(&samples(&[("BcastAuto", down)], 2, 0.0), |number, at, timing| {
+        let factor = if number % 4 == 1 { 1.2 } else { 0.85 };
+        let (time, moment) = timing.split_once('@').unwrap();
+        let time: f64 = time.parse().unwrap();
+        format!(" {:e}@{moment}", if at < 3 { time * factor } else { time / factor })
+    })
+}
+
+/// Simulated and rounded times do not scatter.
+fn without_scatter(times: Times) -> String {
+    let text = samples(&[("BcastAuto", times)], 2, 0.0);
+    let first = |number: usize| {
+        let line = text.lines().nth(number).unwrap().strip_prefix("& ").unwrap();
+        line.split('@').next().unwrap()
+    };
+    with_timings(&text, |number, _, timing| {
+        format!(" {}@{}", first(number), timing.split('@').nth(1).unwrap())
+    })
+}
+
+/// Three times of a run, `of` the processes: the least, the mean, the greatest.
+fn three_times() -> String {
     let mut text = "strata-samples 1\nmodel LibraryAllReduce bytes of\n".to_owned();
     for (of, factor) in [(0, 9.0), (1, 9.0), (2, 4.0)] {
         for (bytes, time) in [(8, 10.0), (16, 10.0 * factor), (32, 10.0)] {
@@ -147,46 +128,7 @@ fn times_of_the_slowest_process_are_taken() {
             text.push('\n');
         }
     }
-    let (status, out, err) = check(&[("samples.txt", text.clone())]);
-    assert!(status == Some(1) && out.matches("16 B: 4.00 times").count() == 1, "{out}{err}");
-    assert!(!out.contains("9.00") && err.contains("3 comparisons"), "{out}{err}");
-    let counted = text.replace("bytes of\n", "bytes of\nunit LibraryAllReduce messages\n");
-    let (status, out, err) = check(&[("samples.txt", counted)]);
-    assert!(status == Some(1) && err.contains("no model is of a collective"), "{out}{err}");
-}
-
-#[test]
-fn nothing_to_compare_is_an_error() {
-    let text = samples(&[("BcastAuto", LINEAR)], 2, 0.0);
-    let end = text.match_indices("BcastAuto ").nth(2).unwrap().0;
-    let (status, out, err) = check(&[("samples.txt", text[..end].to_owned())]);
-    assert!(status == Some(1) && out.is_empty() && err.contains("can be compared"), "{out}{err}");
-}
-
-#[test]
-fn results_of_other_programs_are_read() {
-    let imb = |factor: f64| {
-        let rows: String = [4, 8, 16, 32, 64]
-            .map(|bytes| {
-                let time = factor * if bytes == 16 { 40.0 } else { 10.0 + f64::from(bytes) / 10.0 };
-                format!("{bytes:>13} 1000 {0:>9.2} {time:>9.2} {0:>9.2}\n", time * 0.9)
-            })
-            .concat();
-        format!(
-            "# Benchmarking Allreduce\n# #processes = 4\n#bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]\n{rows}\n"
-        )
-    };
-    let head = "#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part\n";
-    let once = check(&[("a.txt", format!("{head}{}", imb(1.0)))]);
-    assert!(once.0 == Some(1) && once.2.contains("every size was measured once"), "{once:?}");
-    let (status, out, err) =
-        check(&[("a.txt", format!("{head}{}", imb(1.0))), ("b.txt", format!("{head}{}", imb(1.02)))]);
-    assert!(status == Some(1) && out.contains("allreduce on 4, 16 B: 3."), "{out}{err}");
-    assert!(err.contains("of 2 launches"), "each file is a launch: {err}");
-    // Of Intel's `Reduce_scatter` the size is that of all blocks.
-    let whole = |factor: f64| format!("{head}{}", imb(factor).replace("Allreduce", "Reduce_scatter"));
-    let (status, out, err) = check(&[("a.txt", whole(1.0)), ("b.txt", whole(1.02))]);
-    assert!(status == Some(1) && err.contains("no model is of a collective"), "{out}{err}");
+    text
 }
 
 /// Nearly normal, of standard deviation 1.
@@ -258,20 +200,8 @@ fn more_launches_make_sure() {
     assert!((1..=10).contains(&more), "{more}");
     let many = slow(12, random);
     assert!(many.broken.iter().any(|one| one.collective == "bcast" && one.bytes == 256), "{many:?}");
-    let text = equal(2, 5, random).to_text();
-    let (status, out, err) = check(&[("samples.txt", text)]);
-    assert!(status == Some(0) && err.contains("2 launches are too few"), "{out}{err}");
-}
-
-#[test]
-fn other_samples_are_refused() {
-    let (status, _, err) = check(&[("samples.txt", samples(&[("Radix", LINEAR)], 2, 0.0))]);
-    assert!(status == Some(1) && err.contains("no model is of a collective"), "{err}");
-    let (status, _, err) = check(&[("spec.txt", "model A(n) {".to_owned())]);
-    assert!(status == Some(1) && err.contains("spec.txt"), "{err}");
     let folder = tempfile::tempdir().unwrap();
-    let (status, _, err) = crate::specc(folder.path(), "80", &["check", "missing.txt", "--guidelines"]);
-    assert!(status == Some(3) && err.contains("missing.txt"), "{err}");
-    let (status, _, _) = crate::specc(folder.path(), "80", &["check", "a", "--guidelines", "--rules", "4.1"]);
-    assert_eq!(status, Some(2));
+    std::fs::write(folder.path().join("samples.txt"), equal(2, 5, random).to_text()).unwrap();
+    let (status, out, err) = crate::specc(folder.path(), "1000", &["check", "--guidelines", "samples.txt"]);
+    assert!(status == Some(0) && err.contains("2 launches are too few"), "{out}{err}");
 }

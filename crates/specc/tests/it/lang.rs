@@ -148,22 +148,6 @@ fn files_of_one_folder_are_measured_on_what_all_take() {
     assert!(spec(&format!("on mpi\n{plain}")).written_out().starts_with("on mpi\n"));
 }
 
-#[test]
-fn a_machine_that_a_spec_is_not_for_is_refused_before_anything_is_built() {
-    let folder = tempfile::tempdir().unwrap();
-    let text = "on sim, mpi\nmodel A(n) { for n in 1..=8 task { work(n) } }\n";
-    std::fs::write(folder.path().join("a.spec"), text).unwrap();
-    for (on, told) in [
-        (&[][..], "a.spec is measured on sim or mpi: say on which, as with `--on sim:cm5`"),
-        (&["--on", "threads"], "a.spec is measured on sim or mpi, not on threads: measure it there"),
-    ] {
-        let arguments = [&["calibrate", "--only-samples", "a.spec", "-o", "out"], on].concat();
-        let (status, _, err) = super::specc(folder.path(), "200", &arguments);
-        assert!(status == Some(2) && err.contains(told), "{err}");
-        assert!(!folder.path().join("out/Cargo.toml").exists());
-    }
-}
-
 /// The grammar recurses at parentheses, and has no guard of the stack.
 #[test]
 fn what_nests_too_deep_is_an_error() {

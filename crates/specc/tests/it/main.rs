@@ -1,25 +1,26 @@
-//! The language, the profiling programs that are emitted, and what is computed from models.
+//! The language, the profiling programs that are emitted, what is computed from models, and the
+//! command line.
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
 
 #[path = "../any_spec/mod.rs"]
 mod any_spec;
 
+mod advice;
 mod compare;
+mod console;
 mod depending;
-mod elsewhere;
 mod emit;
 mod families;
 mod guidelines;
-mod impact;
 mod lang;
-mod nodes;
+mod made_up;
 mod platform;
-#[cfg(unix)]
 mod race;
 mod refine;
 mod robust;
 mod rules;
-mod simulated;
+mod screens;
 mod thresholds;
 
 use std::path::Path;
@@ -37,12 +38,4 @@ fn specc(folder: &Path, columns: &str, arguments: &[&str]) -> (Option<i32>, Stri
         .expect("specc starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.code(), text(&output.stdout), text(&output.stderr))
-}
-
-/// `specc` ends a command, words with blanks between them, with this status and says so.
-#[track_caller]
-fn refused(folder: &Path, command: &str, status: i32, told: &str) {
-    let (ended, out, err) = specc(folder, "80", &command.split(' ').collect::<Vec<_>>());
-    let err = err.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(ended == Some(status) && err.contains(told), "{command}\n{out}\n{err}");
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use serde_json::Value;
+use crate::made_up::{head, library, model};
 use specc::competition::Competition;
 use specc::crossovers::{self, Evidence, Origin};
 use specc::decisions::Like;
@@ -23,39 +23,15 @@ fn specc(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     crate::specc(folder, "80", arguments)
 }
 
-/// A model whose time is the sum of these terms, in nanoseconds.
-fn model(name: &str, inputs: &str, terms: &[(&str, f64)]) -> String {
-    let mut model = format!("[[models]]\nname = \"{name}\"\ninputs = [{inputs}]\nterms = [\n");
-    for (term, nanoseconds) in terms {
-        let coefficient = nanoseconds * 1e-9;
-        writeln!(model, "  {{ term = \"{term}\", coefficient = {coefficient:e}, relevant = true }},")
-            .unwrap();
-    }
-    model + "]\nt_quantile = 2.0\nmean_time = 1e-6\n"
-}
-
-/// A library of candidates without parameters.
-fn library(name: &str, inputs: &[&str], candidates: &[(&str, &str)]) -> String {
-    let mut library = format!("[[libraries]]\nname = \"{name}\"\ninputs = {inputs:?}\n");
-    for (candidate, model) in candidates {
-        let head = "[[libraries.candidates]]";
-        writeln!(library, "{head}\nname = \"{candidate}\"\nmodel = \"{model}\"\narguments = {inputs:?}")
-            .unwrap();
-    }
-    library
-}
-
 const N: &str = "{ name = \"n\", min = 16.0, max = 65536.0, integer = true }";
 const REAL: &str = "{ name = \"x\", min = 0.5, max = 64.0 }";
 
 fn set(parts: &[String]) -> String {
-    let head = "strata-models = 1\n[platform]\ntransport = \"threads\"\nnodes = 1\ncpu = \"made up\"\ncores = 2\n\
-                cache = \"\"\nos = \"linux\"\narch = \"x86_64\"\n";
-    format!("{head}{}", parts.concat())
+    head("threads", 1, 2) + &parts.concat()
 }
 
 /// `few` to 400, `some` to 40,000, `many` from there on.
-fn three() -> String {
+pub(crate) fn three() -> String {
     set(&[
         model("Few", N, &[("n", 10.0)]),
         model("Some", N, &[("1", 3_600.0), ("n", 1.0)]),
@@ -64,91 +40,24 @@ fn three() -> String {
     ])
 }
 
-fn folder_with(models: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("models.toml"), models).unwrap();
-    folder
-}
-
-fn crossovers_of(folder: &Path, more: &[&str]) -> Value {
-    let (status, out, err) = specc(folder, &[&["thresholds", "models.toml", "--json"], more].concat());
-    assert_eq!(status, Some(0), "{out}\n{err}");
-    serde_json::from_str(&out).unwrap()
-}
-
-#[test]
-fn three_candidates_cross_twice_and_the_screen_fits() {
-    let folder = folder_with(&three());
-    let found = crossovers_of(folder.path(), &[]);
-    let all = &found["libraries"][0]["lines"][0]["crossovers"];
-    // Both take as long at 400, and the first named wins a tie; so at 40,000.
-    assert_eq!((all[0]["at"].as_f64(), all[1]["at"].as_f64()), (Some(401.0), Some(40_001.0)), "{found:#}");
-    assert_eq!((&all[0]["from"], &all[0]["to"]), (&"few".into(), &"some".into()));
-    assert_eq!(all[0]["interval"], Value::Null, "coefficients without covariance have none");
-    // At 200 the second takes 3.8 µs and the first 2 µs; at 800 the first takes 8 and the second 4.4.
-    let close = |value: &Value, expected: f64| (value.as_f64().unwrap() - expected).abs() < 0.02;
-    assert!(close(&all[0]["loss_of_half"], 0.9) && close(&all[0]["loss_of_twice"], 0.82), "{found:#}");
-    let flat: Vec<f64> = all[0]["flat"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
-    // 10 n · 1.02 = 3600 + n, and the other way round.
-    assert!((391.0..401.0).contains(&flat[0]) && (401.0..410.0).contains(&flat[1]), "{flat:?}");
-    let (status, out, _) = specc(folder.path(), &["thresholds", "models.toml", "three"]);
-    assert!(
-        status == Some(0) && out.contains("few < 401 < some") && out.contains("some < 40,001 < many"),
-        "{out}"
-    );
-    assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
-}
-
-#[test]
-fn where_nothing_crosses_that_is_said() {
-    let outside = [("1", 1e6), ("n", 1.0)];
-    let folder = folder_with(&set(&[
-        model("Few", N, &[("n", 10.0)]),
-        // It would win from 111,112 on, which nobody measured.
-        model("Far", N, &outside),
-        model("Worse", N, &[("n", 20.0)]),
-        library("far", &["n"], &[("few", "Few"), ("far", "Far")]),
-        library("never", &["n"], &[("few", "Few"), ("worse", "Worse")]),
-    ]));
-    let (status, out, _) = specc(folder.path(), &["thresholds", "models.toml"]);
-    assert_eq!(status, Some(0));
-    assert_eq!(out.matches("few everywhere from 16 to 65,536").count(), 2, "{out}");
-    let (status, out, _) = specc(folder.path(), &["export", "models.toml", "--to", "thresholds"]);
-    assert!(status == Some(0) && !out.contains("_BELOW"), "{out}");
-}
-
-#[test]
-fn real_inputs_have_real_thresholds() {
-    let folder = folder_with(&set(&[
+/// `a` to 10, `b` from there on, of an input that is no whole number.
+pub(crate) fn real() -> String {
+    set(&[
         model("A", REAL, &[("x", 1.0)]),
         model("B", REAL, &[("1", 5.0), ("x", 0.5)]),
         library("real", &["x"], &[("a", "A"), ("b", "B")]),
-    ]));
-    let found = crossovers_of(folder.path(), &["real", "--by", "x"]);
-    let at = found["libraries"][0]["lines"][0]["crossovers"][0]["at"].as_f64().unwrap();
-    assert!((at / 10.0 - 1.0).abs() < 1e-3, "{at}");
-    let (status, out, _) = specc(folder.path(), &["export", "models.toml", "--to", "thresholds"]);
-    assert!(status == Some(0) && out.contains("pub const A_BELOW: f64 = 10."), "{out}");
+    ])
 }
 
-#[test]
-fn what_is_not_there_is_named() {
-    let folder = folder_with(&three());
-    let refused = |command: &str, status, told: &str| crate::refused(folder.path(), command, status, told);
-    refused("crossovers models.toml thre", 2, "has no library `thre` (did you mean `three`?)");
-    refused("crossovers models.toml --by m", 2, "has no input `m`");
-    refused("crossovers models.toml --at m=1", 2, "has no input `m`");
-    refused("crossovers models.toml --at n=20", 2, "held fixed");
-    refused("crossovers models.toml --samples none.txt", 3, "none.txt");
-    refused("export models.toml --to thresholds --at m=1", 2, "no library has an input `m`");
-    refused("export models.toml --to rust --at n=1", 2, "are for `--to thresholds`");
-    refused("export models.toml --to thresholds --at n=20", 2, "every input is held");
-    fs::write(folder.path().join("models.toml"), set(&[model("Few", N, &[("n", 1.0)])])).unwrap();
-    refused("crossovers models.toml", 2, "models become candidates by a spec");
-    let empty = set(&[library("none", &["n"], &[])]);
-    fs::write(folder.path().join("models.toml"), empty).unwrap();
-    refused("crossovers models.toml", 2, "has no library");
-    refused("crossovers models.toml none", 2, "");
+/// `far` would win from 111,112 on, which nobody measured, `worse` nowhere.
+pub(crate) fn never() -> String {
+    set(&[
+        model("Few", N, &[("n", 10.0)]),
+        model("Far", N, &[("1", 1e6), ("n", 1.0)]),
+        model("Worse", N, &[("n", 20.0)]),
+        library("far", &["n"], &[("few", "Few"), ("far", "Far")]),
+        library("never", &["n"], &[("few", "Few"), ("worse", "Worse")]),
+    ])
 }
 
 const SPEC: &str = include_str!("both.spec");
@@ -228,7 +137,7 @@ fn one_sample_gives_no_interval_and_no_panic() {
     let samples = Samples::parse(text, "made up").unwrap();
     let spec = load("both.spec", SPEC).unwrap_or_else(|errors| panic!("{}", errors.render(false)));
     let set = fit(&samples, sha256_hex(text.as_bytes()), Some(&spec), &Overrides::default()).set;
-    let Ok(competition) = Competition::new(&set, "both") else { return };
+    let competition = Competition::new(&set, "both").unwrap();
     let evidence = Evidence { samples: Some(samples), decisions: None };
     let found = crossovers::compute(&set, &competition, &[], None, &evidence);
     assert!(found.as_ref().is_err_and(|why| why.contains("so there is no range")), "{found:?}");
@@ -244,7 +153,7 @@ fn thresholds_of(models: &str, fixed: &[(String, f64)]) -> (ModelSet, LibraryThr
 }
 
 /// A library of two whole inputs, with a border that is no straight line.
-fn plane() -> String {
+pub(crate) fn plane() -> String {
     let inputs = format!("{N}, {{ name = \"width\", min = 1.0, max = 64.0, integer = true }}");
     set(&[
         model("Wide", &inputs, &[("1", 20_000.0), ("n", 4.0)]),
@@ -280,43 +189,6 @@ fn few_ways_are_as_few_and_lose_what_is_said() {
         let mean = losses.sum::<f64>() / 1000.0;
         assert!((mean - few.loss.mean).abs() <= 0.1 * few.loss.mean + 0.002, "{mean} {few:?}");
     }
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("models.toml"), plane()).unwrap();
-    let (status, out, err) = specc(folder.path(), &["thresholds", "models.toml", "--ways", "2"]);
-    assert_eq!(status, Some(0), "{err}");
-    assert!(out.starts_with("plane: 2 of 3 ways lose up to ") && out.contains("\n  with 3 ways "), "{out}");
-    assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
-    let (status, _, err) =
-        specc(folder.path(), &["thresholds", "models.toml", "--ways", "2", "--at", "n=64,width=4"]);
-    assert_eq!(status, Some(2));
-    assert!(err.contains("every input is held"), "{err}");
-    let (status, out, _) = specc(
-        folder.path(),
-        &["export", "models.toml", "--to", "thresholds", "--ways", "1", "--at", "width=4"],
-    );
-    assert_eq!((status, out.matches("(\"").count()), (Some(0), 1), "{out}");
-}
-
-#[test]
-fn a_choice_is_held_to_what_is_equal() {
-    let folder = tempfile::tempdir().unwrap();
-    let equal = plane().replacen(
-        "inputs = [\"n\", \"width\"]\n[",
-        "inputs = [\"n\", \"width\"]\nequal = [[\"wide\", \"narrow\"]]\n[",
-        1,
-    );
-    fs::write(folder.path().join("models.toml"), equal).unwrap();
-    let choose = |more: &[&str]| {
-        let asked = ["choose", "models.toml", "plane", "n=400", "width=40", "--json"];
-        specc(folder.path(), &[&asked, more].concat())
-    };
-    let taken = |more: &[&str]| serde_json::from_str::<Value>(&choose(more).1).unwrap()["candidate"].clone();
-    assert_eq!((taken(&[]), taken(&["--equal-to", "narrow"])), ("small".into(), "narrow".into()));
-    let (status, _, err) = choose(&["--equal-to", "small"]);
-    assert!(status == Some(2) && err.contains("does not say what equals `small`"), "{err}");
-    let asked = ["crossovers", "models.toml", "--ways", "3", "--equal-to", "wide"];
-    let (_, out, _) = specc(folder.path(), &asked);
-    assert!(out.starts_with("plane: 2 of 2 ways") && !out.contains("small"), "{out}");
 }
 
 /// The best block is the square root of `n`.
@@ -357,35 +229,6 @@ fn a_spec_s_ways_are_all_that_is_chosen() {
         lost += (seconds / best - 1.0) / 500.0;
     }
     assert!(taken.len() <= 3 && lost > 0.0 && lost < 0.1, "{taken:?} {lost}");
-}
-
-/// Files of other programs do not say on which machine they were measured.
-#[test]
-fn samples_without_a_machine_are_given_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = folder.path();
-    let spec = "model a(n) ~ n\nmodel b(n) ~ n\nlibrary l(n) { candidate a = a(n); candidate b = b(n) }";
-    fs::write(at.join("l.spec"), spec).unwrap();
-    for (machine, slope) in [("quick one", 2.0), ("slow", 20.0)] {
-        let row = |n: u32| format!("a,{n},{}\nb,{n},{}\n", slope * f64::from(n), 200.0 + f64::from(n));
-        let rows: String = (1..40).map(|n| row(10 * n)).collect();
-        fs::write(at.join(format!("{machine}.csv")), format!("way,n,ns\n{rows}")).unwrap();
-        let csv = format!("{machine}.csv");
-        let fit = ["fit", &csv, "--spec", "l.spec", "--time", "ns:ns", "--machine", machine, "-o", machine];
-        let (status, _, err) = specc(at, &fit);
-        assert_eq!(status, Some(0), "{err}");
-    }
-    let sets = ["quick one/models.toml", "slow/models.toml"];
-    let (status, out, err) = specc(at, &["export", sets[0], sets[1], "--to", "thresholds"]);
-    assert_eq!(status, Some(0), "{err}");
-    assert!(out.contains("pub mod quick_one {") && out.contains("pub mod slow {"), "{out}");
-    assert!(out.contains("A_BELOW: usize = 201;") && out.contains("A_BELOW: usize = 11;"), "{out}");
-    let (status, _, err) = specc(at, &["export", sets[0], "--machine", "other", "--to", "c"]);
-    assert_eq!(status, Some(2), "{err}");
-    let own = "strata-samples 1\nplatform threads nodes=1 cores=2 cpu=x cache=y os=z arch=w\nmodel A n\nA 1e-6 16\n";
-    fs::write(at.join("own.txt"), own).unwrap();
-    let (status, _, err) = specc(at, &["fit", "own.txt", "--machine", "other", "-o", "own"]);
-    assert!(status == Some(2) && err.contains("own.txt says itself that its machine is"), "{err}");
 }
 
 /// The inputs of 1000 problems, all over the ranges.
@@ -541,12 +384,7 @@ fn exports_compile_without_warnings_and_choose_as_the_models_do() {
         model("B", &format!("{N}, {REAL}"), &[("n*x", 0.1)]),
         library("mixed", &["n", "x"], &[("a", "A"), ("b", "B")]),
     ]);
-    let real = set(&[
-        model("A", REAL, &[("x", 1.0)]),
-        model("B", REAL, &[("1", 5.0), ("x", 0.5)]),
-        library("real", &["x"], &[("a", "A"), ("b", "B")]),
-    ]);
-    for models in [three(), plane(), mixed, real] {
+    for models in [three(), plane(), mixed, real()] {
         let folder = tempfile::tempdir().unwrap();
         let (set, one) = thresholds_of(&models, &[]);
         let sets = [thresholds_set(&set, &one)];

@@ -120,18 +120,3 @@ fn a_new_package_calibrates_at_once_and_then_chooses() {
     let (status, out, told) = run(&package, &cargo, &["test", "--lib"]);
     assert!(status == Some(0) && out.contains("2 passed"), "{out}\n{told}");
 }
-
-#[test]
-fn what_cannot_be_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    for (arguments, status, answer) in [
-        (&["new", "1st"][..], 2, "invalid"),
-        (&["new", "count", "--path", "nowhere"], 2, "name the folder of a clone of Strata"),
-        (&["calibrate"], 2, "belongs to no Rust package"),
-        (&["report"], 2, "belongs to no Rust package"),
-    ] {
-        let (ended, _, told) = strata(folder.path(), arguments);
-        assert!(ended == Some(status) && told.contains(answer), "{arguments:?}: {ended:?} {told}");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{arguments:?} left something");
-    }
-}

@@ -79,32 +79,3 @@ fn choices_follow_the_hosts() {
         fails(&format!("choose out/models.toml sum words=5000 --nodes {wrong}"), why);
     }
 }
-
-#[test]
-fn threads_run_on_one_host_and_terms_read_hosts_as_an_input() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hosts-refused");
-    fs::create_dir_all(&folder).unwrap();
-    let refused = |name: &str, text: &str, arguments: &str, why: &str| {
-        fs::write(folder.join(name), text).unwrap();
-        let (status, said) = specc(&folder, arguments);
-        assert!(status != Some(0) && said.contains(why), "{name}: {said}");
-    };
-    let model = "model A(n) { for n in 1..=4 task { f(node, n) } terms n, n*(hosts > 1) }";
-    refused("term.spec", model, "check term.spec", "make `hosts` an input: `model A(n, hosts)`");
-    let model = "model A(n) { for n in 1..=4 require hosts > 1 task { f(node, n) } }";
-    refused("require.spec", model, "check require.spec", "make `hosts` an input: `model A(n, hosts)`");
-    let library = "model A(n) { for n in 1..=4 task { f(node, n) } }
-        library l(n) { candidate a = A(n) require hosts > 1 }";
-    refused("library.spec", library, "check library.spec", "make `hosts` an input of the library");
-    let threads = "model A(n) { for n in 1..=4 task { f(node, n) } }";
-    refused("on.spec", threads, "profile on.spec --nodes 2x2 -o no", "threads run on one host");
-
-    // A value of that name is the spec's own.
-    let own = "model A(n, hosts) { for n in 1..=4 let hosts = 2*n task { f(node, n, hosts) } terms n*hosts }
-        model B(n, hosts) { for n in 1..=4 for hosts in 1..=n task { f(node, n, hosts) } terms n*hosts }
-        model C(n, each) { for n in 1..=4 let each = P/hosts task { f(node, n, each) } terms n*each }
-        library l(hosts) { candidate a = A(hosts, hosts) require hosts > 1 candidate b = B(hosts, 2) }";
-    fs::write(folder.join("own.spec"), own).unwrap();
-    let (status, said) = specc(&folder, "check own.spec");
-    assert_eq!(status, Some(0), "{said}");
-}

@@ -119,16 +119,3 @@ fn machines_that_share_a_home_find_their_own_models() {
         assert!(told.contains(&format!("by the models in {file}")), "{told}");
     }
 }
-
-#[test]
-fn what_cannot_be_installed_is_refused_before_anything_is_measured() {
-    let cache = tempfile::NamedTempFile::new().unwrap();
-    for (spec, more, status, why) in [
-        ("install.spec", &[][..], 3, "cannot install models in"),
-        ("small.spec", &[], 2, "the spec has no library"),
-        ("install.spec", &["--on", "sim:cm5"], 2, "STRATA_MODELS"),
-    ] {
-        let (ended, told) = calibrate(spec, more, cache.path());
-        assert!(ended == Some(status) && told.contains(why) && !told.contains("built"), "{ended:?} {told}");
-    }
-}

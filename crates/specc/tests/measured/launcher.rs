@@ -77,34 +77,6 @@ fn is_there() -> bool {
 }
 
 #[test]
-fn what_starts_no_job_is_refused_before_anything_is_built() {
-    let folder = folder("refused", "srun", "#!/bin/sh\n");
-    for (arguments, status, why) in [
-        (&["--launcher", "srun"][..], 2, "put `{n}` there, as in `srun -n {n}`"),
-        (&["--launcher", "srun -n {nodes}"], 2, "`{nodes}` is not filled in"),
-        (&["--launcher", ""], 2, "names no command"),
-        (&["--launcher", "srun -N {hosts} -n {n}"], 2, "`{hosts}` is filled in by --nodes 2x8"),
-        (&["--launcher", "srun -N {hosts} -n {n}", "--nodes", "1x2,2"], 2, "is filled in by --nodes 2x8"),
-        (&["--launcher", "no-srun -n {n}"], 3, "cannot start no-srun: there is no such command"),
-        (&["--launcher", "srun -n {n}", "--on", "threads"], 2, "say --on mpi"),
-    ] {
-        let on = if arguments.contains(&"--on") { &[][..] } else { &["--on", "mpi"] };
-        let (ended, said) = ended(specc(&folder, "small.spec", on).args(arguments));
-        assert!(ended == Some(status) && said.contains(why), "{arguments:?}: {ended:?} {said}");
-        assert!(!said.contains("built"), "{said}");
-    }
-    for (given, status, why) in [
-        ("no-srun -n {n}", 3, "cannot start no-srun"),
-        ("no-srun", 3, "--launcher 'srun -n {n}'"),
-        ("srun -x", 2, "STRATA_MPIRUN: `srun -x` does not say where"),
-    ] {
-        let mut command = specc(&folder, "small.spec", &["--on", "mpi"]);
-        let (ended, said) = ended(command.env("STRATA_MPIRUN", given));
-        assert!(ended == Some(status) && said.contains(why), "{given}: {ended:?} {said}");
-    }
-}
-
-#[test]
 #[ignore = "needs an MPI on this machine, and builds rsmpi: cargo test -p specc --test measured -- --ignored"]
 fn a_template_starts_jobs_of_mpirun() {
     if !is_there() {
@@ -173,69 +145,6 @@ fn what_a_time_limit_ends_is_resumed_under_mpirun() {
     let (status, said) = ended(specc(&folder, "slow.spec", &arguments).arg("--resume"));
     assert!(status == Some(0) && said.contains("going on with"), "{status:?} {said}");
     assert_eq!(samples(&folder, "samples.txt").models[0].rows.len(), 25);
-}
-
-#[test]
-fn a_job_asks_for_what_is_measured() {
-    let folder = folder("asks", "srun", "#!/bin/sh\n");
-    let emit = |arguments: &[&str]| {
-        let spec = Path::new(ROOT).join("crates/specc/tests/run/slow.spec");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_specc"));
-        command.arg("emit").arg(spec).arg("-o").arg(folder.join("out")).args(arguments);
-        ended(command.current_dir(&folder).env("NO_COLOR", "1").env("COLUMNS", "1000"))
-    };
-    for (arguments, lines) in [
-        (
-            &["--job", "slurm", "--nodes", "1x8,4x2"][..],
-            &[
-                "#SBATCH --nodes=4 --ntasks-per-node=8",
-                "#SBATCH --exclusive --time=00:30:00",
-                "--nodes 1x8,4x2",
-                "--launcher 'srun -N {hosts} --ntasks-per-node={per_host} -n {n}'",
-            ][..],
-        ),
-        (
-            &["--job", "slurm", "--nodes", "4,64", "--budget", "2h", "--launcher", "jsrun -n{n} -a1"],
-            &["#SBATCH --ntasks=64", "--time=02:20:00", "--launcher 'jsrun -n{n} -a1'", "--budget 7200s"],
-        ),
-        (
-            &["--job", "pbs", "--nodes", "2x8"],
-            &[
-                "#PBS -l select=2:ncpus=8:mpiprocs=8 -l place=scatter:excl",
-                "#PBS -l walltime=00:30:00",
-                "--launcher 'mpiexec -n {n} -ppn {per_host}'",
-            ],
-        ),
-        (&["--job", "pbs", "--nodes", "3"], &["#PBS -l select=3:ncpus=1:mpiprocs=1 -l place=free:excl"]),
-    ] {
-        let (status, said) = emit(arguments);
-        assert_eq!(status, Some(0), "{said}");
-        let submits = if arguments.contains(&"pbs") { "`qsub " } else { "`sbatch " };
-        assert!(said.contains(submits), "{said}");
-        let script = fs::read_to_string(folder.join("out/job.sh")).unwrap();
-        lines.iter().for_each(|line| assert!(script.contains(line), "{line}: {script}"));
-    }
-    for (arguments, why) in [
-        (&["--job", "slurm"][..], "say by --nodes how many processes"),
-        (&["--job", "slurm", "--nodes", "2x8,4"], "say by --nodes how many processes"),
-        (&["--job", "slurm", "--nodes", "4", "--launcher", "srun"], "put `{n}` there"),
-        (&["--job", "slurm", "--nodes", "4", "--launcher", "srun -N {hosts} -n {n}"], "--nodes 2x8"),
-        (&["--job", "lsf", "--nodes", "4"], "slurm, pbs"),
-        (&["--launcher", "srun -n {n}"], "--job"),
-    ] {
-        let (status, said) = emit(arguments);
-        assert!(status == Some(2) && said.contains(why), "{arguments:?}: {status:?} {said}");
-    }
-    let (status, said) = {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_specc"));
-        fs::write(folder.join("sim.spec"), "on sim model A(n) { for n in 1..=4 task { n } }").unwrap();
-        ended(
-            command
-                .args(["emit", "sim.spec", "--job", "pbs", "--nodes", "2", "-o", "o"])
-                .current_dir(&folder),
-        )
-    };
-    assert!(status == Some(2) && said.contains("`on` of the spec leaves out"), "{said}");
 }
 
 #[test]

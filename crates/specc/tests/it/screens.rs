@@ -1,13 +1,15 @@
 //! Every screen fits its terminal, and where there is none `COLUMNS`, or 80 columns; what no
 //! terminal shows has no escape sequences.
 
-use std::fs::File;
+use std::fmt::Write as _;
+use std::fs::{self, File};
 use std::io::Read as _;
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use nix::pty::{OpenptyResult, Winsize, openpty};
 
-use super::*;
+use crate::made_up::{JOB, project};
 
 /// Runs it with so many `COLUMNS`; all that it prints.
 fn on(columns: &str, arguments: &[&str], folder: &Path) -> String {
@@ -17,7 +19,7 @@ fn on(columns: &str, arguments: &[&str], folder: &Path) -> String {
         .env("COLUMNS", columns)
         .output()
         .expect("specc starts");
-    text(&output.stdout) + &text(&output.stderr)
+    String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
 }
 
 /// Runs it on a terminal of this width, with these settings; what the terminal is sent.
@@ -37,7 +39,14 @@ fn on_terminal(columns: u16, arguments: &[&str], folder: &Path, settings: &[(&st
     // A terminal that all have closed reads as an error.
     let _closed = File::from(master).read_to_end(&mut sent);
     child.wait().expect("specc ends");
-    text(&sent).replace("\r\n", "\n")
+    String::from_utf8_lossy(&sent).replace("\r\n", "\n")
+}
+
+/// What is printed by a command that ends with this status.
+fn expect(status: i32, arguments: &[&str], folder: &Path) -> (String, String) {
+    let (found, out, err) = crate::specc(folder, "1000", arguments);
+    assert_eq!(found, Some(status), "specc {arguments:?}\n{out}\n{err}");
+    (out, err)
 }
 
 fn columns(line: &str) -> usize {
@@ -97,7 +106,7 @@ fn long_names() -> tempfile::TempDir {
 
 fn one_candidate() -> tempfile::TempDir {
     let folder = project();
-    let spec = SPEC.replace("    candidate flat = Flat(n)\n", "");
+    let spec = JOB.replace("    candidate flat = Flat(n)\n", "");
     fs::write(folder.path().join("job.spec"), spec).expect("written");
     folder
 }
@@ -195,26 +204,6 @@ fn choices_stand_out_on_terminals_with_colours_and_nowhere_else() {
     );
     let wide = on_terminal(132, &fit, at, &[("NO_COLOR", "1")]);
     assert!(wide.lines().any(|line| columns(line) > 80), "{wide}");
-}
-
-#[test]
-fn crossings_are_where_the_choice_changes() {
-    let folder = project();
-    let at = folder.path();
-    expect(0, &["fit", "samples.txt", "--spec", "job.spec", "-o", "out"], at);
-    let (out, _) = expect(0, &["show", "out/models.toml", "--json"], at);
-    let map: Value = serde_json::from_str(&out).expect("JSON");
-    let line = &map["crossings"]["lines"][0];
-    assert_eq!((&map["crossings"]["by"], &line["segments"][0]["from"]), (&"n".into(), &1.0.into()));
-    let crossings = line["crossings"].as_array().expect("crossings");
-    assert_eq!(crossings.len(), 1, "{line}");
-    let place = crossings[0]["at"].as_f64().expect("a number");
-    assert!((370.0..390.0).contains(&place) && place.fract() == 0.0, "{place}");
-    let chosen = |n: f64| {
-        let (out, _) = expect(0, &["choose", "out/models.toml", "job", &format!("n={n}"), "--json"], at);
-        serde_json::from_str::<Value>(&out).expect("JSON")["candidate"].clone()
-    };
-    assert_eq!((chosen(place - 1.0), chosen(place)), ("steps".into(), "flat".into()));
 }
 
 #[test]
