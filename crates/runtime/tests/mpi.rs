@@ -12,7 +12,9 @@ mod oracle;
 
 use mpirun::{CASE, Job};
 use oracle::laws::{Does, LAWS, go_on};
+use oracle::programs::{self, OPERATIONS, PROGRAMS, RANDOM};
 use std::process::ExitCode;
+use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use strata_runtime::memory::{Repeated, RepeatedPieces, SharedWords};
@@ -23,7 +25,7 @@ use strata_runtime::select::Options;
 /// A case: its name, on how many nodes it makes sense, what it runs, and what has to be said where
 /// it has to fail.
 struct Case {
-    name: &'static str,
+    name: String,
     least: usize,
     /// Whether every collective is checked.
     check: &'static str,
@@ -32,24 +34,19 @@ struct Case {
 }
 
 /// A case that succeeds.
-const fn good(
-    name: &'static str,
-    least: usize,
-    check: &'static str,
-    run: fn(&mut Node) -> Result<(), Error>,
-) -> Case {
+fn good(name: &str, least: usize, check: &'static str, run: fn(&mut Node) -> Result<(), Error>) -> Case {
     bad(name, least, check, &[], run)
 }
 
 /// A case that fails and says so.
-const fn bad(
-    name: &'static str,
+fn bad(
+    name: &str,
     least: usize,
     check: &'static str,
     fails_with: &'static [&'static str],
     run: fn(&mut Node) -> Result<(), Error>,
 ) -> Case {
-    Case { name, least, check, run, fails_with }
+    Case { name: name.to_owned(), least, check, run, fails_with }
 }
 
 /// The case with `STRATA_TUNE`.
@@ -77,150 +74,157 @@ const ALONE: [&str; 6] = [TUNED, FITTED, FITTED_LATE, SETTINGS, UNLIKE_CACHES, O
 impl Case {
     /// Whether one job can run both.
     fn goes_with(&self, other: &Self) -> bool {
-        let alone = |case: &Self| !case.fails_with.is_empty() || ALONE.contains(&case.name);
+        let alone = |case: &Self| !case.fails_with.is_empty() || ALONE.contains(&&*case.name);
         let set =
             |case: &Self| (case.check, case.name.starts_with(BY_LIBRARY), case.name.starts_with(LEARNED));
         !alone(self) && !alone(other) && set(self) == set(other)
     }
 }
 
-const CASES: &[Case] = &[
-    good("by the library: operations agree", 1, "0", agrees),
-    good("by the library: checked operations agree", 1, "1", agrees),
-    good("by the library: random programs end", 1, "0", random_programs),
-    bad(
-        "by the library: lengths that differ are named",
-        2,
-        "0",
-        &["node 1: reduce add of 501 i64 at ", "but node 0 called reduce add of 500 i64 at "],
-        |node| {
-            node.reduce_add(&mut [1i64; 500]);
-            node.reduce_add(&mut vec![1i64; 500 + node.rank().min(1)]);
-            Ok(())
-        },
-    ),
-    bad(
-        "by the library: a first call that differs is named",
-        2,
-        "0",
-        &["node 1: reduce add of 500 u64 at ", "but node 0 called scan add of 500 u64 at "],
-        |node| {
-            match node.rank() {
-                1 => node.reduce_add(&mut [1u64; 500]),
-                _ => node.scan_add(&mut [1u64; 500]),
-            }
-            Ok(())
-        },
-    ),
-    good(FITTED, 1, "0", fits),
-    good(FITTED_LATE, 2, "0", fits_while_others_send),
-    good("learned collectives agree", 1, "0", learns),
-    good("learned collectives agree, checked", 1, "1", learns),
-    good("learned collectives: random programs end", 1, "0", random_programs),
-    bad(
-        "learned collectives: lengths that differ are named",
-        2,
-        "0",
-        &["node 1: reduce add of 501 i64 at ", "but node 0 called reduce add of 500 i64 at "],
-        |node| {
-            for _ in 0..50 {
+/// The laws of every transport, whether calls are compared or not, and those of MPI.
+static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
+    let laws = PROGRAMS.iter().flat_map(|law| {
+        [("", "1"), ("unchecked: ", "0")]
+            .map(|(how, check)| good(&format!("{how}{}", law.name), 1, check, law.run))
+    });
+    let by_library = PROGRAMS.iter().filter(|law| [OPERATIONS, RANDOM].contains(&law.name));
+    let by_library = by_library.flat_map(|law| {
+        ["0", "1"].map(|check| good(&format!("{BY_LIBRARY}{}, {check}", law.name), 1, check, law.run))
+    });
+    laws.chain(by_library).chain(of_mpi()).collect()
+});
+
+fn of_mpi() -> Vec<Case> {
+    vec![
+        bad(
+            "by the library: lengths that differ are named",
+            2,
+            "0",
+            &["node 1: reduce add of 501 i64 at ", "but node 0 called reduce add of 500 i64 at "],
+            |node| {
                 node.reduce_add(&mut [1i64; 500]);
-            }
-            node.reduce_add(&mut vec![1i64; 500 + node.rank().min(1)]);
+                node.reduce_add(&mut vec![1i64; 500 + node.rank().min(1)]);
+                Ok(())
+            },
+        ),
+        bad(
+            "by the library: a first call that differs is named",
+            2,
+            "0",
+            &["node 1: reduce add of 500 u64 at ", "but node 0 called scan add of 500 u64 at "],
+            |node| {
+                match node.rank() {
+                    1 => node.reduce_add(&mut [1u64; 500]),
+                    _ => node.scan_add(&mut [1u64; 500]),
+                }
+                Ok(())
+            },
+        ),
+        good(FITTED, 1, "0", fits),
+        good(FITTED_LATE, 2, "0", fits_while_others_send),
+        good("learned collectives agree", 1, "0", learns),
+        good("learned collectives agree, checked", 1, "1", learns),
+        good("learned collectives: random programs end", 1, "0", programs::random),
+        bad(
+            "learned collectives: lengths that differ are named",
+            2,
+            "0",
+            &["node 1: reduce add of 501 i64 at ", "but node 0 called reduce add of 500 i64 at "],
+            |node| {
+                for _ in 0..50 {
+                    node.reduce_add(&mut [1i64; 500]);
+                }
+                node.reduce_add(&mut vec![1i64; 500 + node.rank().min(1)]);
+                Ok(())
+            },
+        ),
+        bad(PINNED, 2, "0", &["reduce add of 500 u64 at ", "nothing"], |node| {
+            node.reduce_add(&mut [1u64; 500]);
             Ok(())
-        },
-    ),
-    bad(PINNED, 2, "0", &["reduce add of 500 u64 at ", "nothing"], |node| {
-        node.reduce_add(&mut [1u64; 500]);
-        Ok(())
-    }),
-    good("unchecked operations agree", 1, "0", agrees),
-    bad(
-        "shared words that no memory holds are refused",
-        1,
-        "0",
-        &["share_words at ", "2305843009213693960 words are more than memory can hold"],
-        |node| go_on_after(node, |node| drop(node.share_words((1 << 61) + 8))),
-    ),
-    bad(
-        "exposed words that no memory holds are refused",
-        1,
-        "0",
-        &["expose_words at ", "2305843009213693960 words are more than memory can hold"],
-        |node| go_on_after(node, |node| drop(node.expose_words((1 << 61) + 8))),
-    ),
-    good(OUTLIVED, 1, "0", |node| outlived(node.share_words(1 << 16).map(|mut all| all.swap_remove(0)))),
-    bad(
-        "a thread that outlives the program with exposed words is refused",
-        1,
-        "0",
-        &["words of `expose_words` are held while the process exits"],
-        |node| outlived(node.expose_words(1 << 16).map(|words| words.own().clone())),
-    ),
-    good("exposed words of any number are those of their node", 1, "0", exposes),
-    bad("unequal numbers of exposed words are named", 2, "0", &["expose_words at ", " asks for "], |node| {
-        go_on_after(node, |node| drop(node.expose_words(8 << node.rank())))
-    }),
-    good("late messages are waited for", 1, "0", late),
-    good("every operation agrees with the oracle", 1, "1", agrees),
-    good("elements of any size move", 1, "0", |node| {
-        oracle::elements(node, 3);
-        Ok(())
-    }),
-    good("nodes tune alike", 1, "1", |node| tunes(node, false)),
-    bad(
-        "nodes with different call sites cannot tune",
-        2,
-        "0",
-        &["the call sites of this team's nodes differ", "set STRATA_TUNE=off"],
-        |node| tunes(node, true),
-    ),
-    good(TUNED, 1, "0", tuned_calls),
-    good("prepared messages repeat", 1, "0", repeats),
-    // Some libraries tell how long it was.
-    bad(
-        "a prepared message that is too long is named",
-        2,
-        "0",
-        &["node 0: sent ", " bytes as prepared message 5 to node 1, which expects 16"],
-        |node| unlike(node, 3),
-    ),
-    bad(
-        "a prepared message that is too short is named",
-        2,
-        "0",
-        &["node 0: sent 8 bytes as prepared message 5 to node 1, which expects 16"],
-        |node| unlike(node, 1),
-    ),
-    // `panicked: while it is lent` if the request came before the exchange, else `panicked while
-    // messages used its memory`.
-    bad("a panic while memory is lent ends the job", 2, "0", &["node 1: panicked"], |node| {
-        let mut handlers = node.handlers();
-        let request = handlers.request(|_, _: u8| panic!("while it is lent"));
-        node.install(handlers);
-        if node.rank() == 0 {
-            node.send(1, request, 1);
-            return go_on(node);
-        }
-        let receive = RepeatedPieces { node: 0, number: 0, pieces: std::iter::once(0..4).collect() };
-        let mut pieces = node.prepare_pieces(&[], &[receive]).expect("MPI prepares messages");
-        node.exchange_pieces(&mut pieces, &mut [0u32; 4]);
-        Ok(())
-    }),
-    good("long vectors agree with the oracle", 1, "1", long_vectors),
-    good("random programs end", 1, "1", random_programs),
-    good("random programs end unchecked", 1, "0", random_programs),
-    good(SETTINGS, 1, "1", settings),
-    good(UNLIKE_CACHES, 2, "1", unlike_caches),
-    good("nodes may end at different times", 1, "1", uneven_end),
-    bad(
-        "a process that exits is missed",
-        2,
-        "1",
-        &["node 1: its process exited inside the program"],
-        |node| if node.rank() == 1 { std::process::exit(0) } else { go_on(node) },
-    ),
-];
+        }),
+        bad(
+            "shared words that no memory holds are refused",
+            1,
+            "0",
+            &["share_words at ", "2305843009213693960 words are more than memory can hold"],
+            |node| go_on_after(node, |node| drop(node.share_words((1 << 61) + 8))),
+        ),
+        bad(
+            "exposed words that no memory holds are refused",
+            1,
+            "0",
+            &["expose_words at ", "2305843009213693960 words are more than memory can hold"],
+            |node| go_on_after(node, |node| drop(node.expose_words((1 << 61) + 8))),
+        ),
+        good(OUTLIVED, 1, "0", |node| outlived(node.share_words(1 << 16).map(|mut all| all.swap_remove(0)))),
+        bad(
+            "a thread that outlives the program with exposed words is refused",
+            1,
+            "0",
+            &["words of `expose_words` are held while the process exits"],
+            |node| outlived(node.expose_words(1 << 16).map(|words| words.own().clone())),
+        ),
+        good("exposed words of any number are those of their node", 1, "0", exposes),
+        bad(
+            "unequal numbers of exposed words are named",
+            2,
+            "0",
+            &["expose_words at ", " asks for "],
+            |node| go_on_after(node, |node| drop(node.expose_words(8 << node.rank()))),
+        ),
+        good("late messages are waited for", 1, "0", late),
+        good("nodes tune alike", 1, "1", |node| tunes(node, false)),
+        bad(
+            "nodes with different call sites cannot tune",
+            2,
+            "0",
+            &["the call sites of this team's nodes differ", "set STRATA_TUNE=off"],
+            |node| tunes(node, true),
+        ),
+        good(TUNED, 1, "0", tuned_calls),
+        good("prepared messages repeat", 1, "0", repeats),
+        // Some libraries tell how long it was.
+        bad(
+            "a prepared message that is too long is named",
+            2,
+            "0",
+            &["node 0: sent ", " bytes as prepared message 5 to node 1, which expects 16"],
+            |node| unlike(node, 3),
+        ),
+        bad(
+            "a prepared message that is too short is named",
+            2,
+            "0",
+            &["node 0: sent 8 bytes as prepared message 5 to node 1, which expects 16"],
+            |node| unlike(node, 1),
+        ),
+        // `panicked: while it is lent` if the request came before the exchange, else `panicked while
+        // messages used its memory`.
+        bad("a panic while memory is lent ends the job", 2, "0", &["node 1: panicked"], |node| {
+            let mut handlers = node.handlers();
+            let request = handlers.request(|_, _: u8| panic!("while it is lent"));
+            node.install(handlers);
+            if node.rank() == 0 {
+                node.send(1, request, 1);
+                return go_on(node);
+            }
+            let receive = RepeatedPieces { node: 0, number: 0, pieces: std::iter::once(0..4).collect() };
+            let mut pieces = node.prepare_pieces(&[], &[receive]).expect("MPI prepares messages");
+            node.exchange_pieces(&mut pieces, &mut [0u32; 4]);
+            Ok(())
+        }),
+        good("long vectors agree with the oracle", 1, "1", long_vectors),
+        good(SETTINGS, 1, "1", settings),
+        good(UNLIKE_CACHES, 2, "1", unlike_caches),
+        bad(
+            "a process that exits is missed",
+            2,
+            "1",
+            &["node 1: its process exited inside the program"],
+            |node| if node.rank() == 1 { std::process::exit(0) } else { go_on(node) },
+        ),
+    ]
+}
 
 /// Messages that come after a node has computed for long.
 fn late(node: &mut Node) -> Result<(), Error> {
@@ -271,17 +275,10 @@ fn go_on_after(node: &mut Node, first: fn(&mut Node)) -> Result<(), Error> {
     go_on(node)
 }
 
-fn agrees(node: &mut Node) -> Result<(), Error> {
-    for (seed, length) in [0, 1, 2, 22, 23, 24, 45, 46, 513].into_iter().enumerate() {
-        oracle::everything(node, seed as u64, length);
-    }
-    Ok(())
-}
-
 /// By models that the nodes have fitted, of which all have the same.
 fn fits(node: &mut Node) -> Result<(), Error> {
     use strata_runtime::trees::{Broadcasts, Reductions, Scans};
-    agrees(node)?;
+    programs::operations(node)?;
     let options = Options::default();
     let words = [
         node.selector::<Broadcasts>(&options)?.word(),
@@ -302,7 +299,7 @@ fn fits_while_others_send(node: &mut Node) -> Result<(), Error> {
     }
     node.calibrate::<strata_runtime::trees::Scans>(Duration::from_millis(20));
     node.uninstall();
-    agrees(node)
+    programs::operations(node)
 }
 
 /// Around the ring, in both directions and of several lengths, several times; the memory of the
@@ -382,18 +379,6 @@ fn long_vectors(node: &mut Node) -> Result<(), Error> {
     Ok(())
 }
 
-fn random_programs(node: &mut Node) -> Result<(), Error> {
-    let mail = oracle::messages::Mail::new(node);
-    for seed in 0..60 {
-        mail.schedule(node, seed);
-    }
-    // Without handlers nodes that wait no longer receive; then with them again.
-    node.uninstall();
-    node.barrier();
-    oracle::messages::Mail::new(node).schedule(node, 60);
-    Ok(())
-}
-
 /// Collectives of several sizes, between which the ways change.
 fn learns(node: &mut Node) -> Result<(), Error> {
     assert!(node.learns());
@@ -425,6 +410,9 @@ fn learns(node: &mut Node) -> Result<(), Error> {
         };
         assert_eq!(values, expected, "call {call}");
     }
+    let tried = node.tried_ways() as u64;
+    assert!(tried > 0 || size == 1, "no call has tried another way");
+    assert_eq!((node.reduce_min(tried), node.reduce_max(tried)), (tried, tried), "nodes differ");
     Ok(())
 }
 
@@ -456,13 +444,6 @@ fn unlike_caches(node: &mut Node) -> Result<(), Error> {
         assert_eq!(node.reduce_max(seconds), node.reduce_min(seconds), "all by the same models");
     }
     std::env::set_current_dir(std::env::temp_dir()).map_err(Error::program)
-}
-
-fn uneven_end(node: &mut Node) -> Result<(), Error> {
-    // A broadcast leaves its root before the others have it.
-    node.broadcast(0, &mut vec![1u8; 10_000]);
-    std::thread::sleep(Duration::from_millis(20 * node.rank() as u64));
-    Ok(())
 }
 
 /// What the names of further cases begin with: before the number of a law, and of a call that one node does not
@@ -573,7 +554,7 @@ fn jobs(nodes: usize, runs: impl Fn(&Case) -> bool) -> Vec<Job> {
         }
     }
     let job = |cases: Vec<&'static Case>| {
-        let names = cases.iter().map(|case| case.name).collect::<Vec<_>>().join(mpirun::THEN);
+        let names = cases.iter().map(|case| &*case.name).collect::<Vec<_>>().join(mpirun::THEN);
         let count = cases.len();
         let job = Job::new(names.clone(), nodes, move || drive(cases[0], &names, count, nodes));
         Job { cases: count, ..job }
@@ -593,7 +574,7 @@ fn drive(case: &Case, names: &str, count: usize, nodes: usize) -> Result<(), Str
     let cache = folder.path().to_string_lossy();
     let mut variables =
         vec![("STRATA_CHECK", case.check), ("STRATA_TUNE", &*tune), ("XDG_CACHE_HOME", ""), ("HOME", HOME)];
-    match case.name {
+    match &*case.name {
         FITTED | FITTED_LATE => {
             variables.extend([("STRATA_CALIBRATE", "100ms"), ("XDG_CACHE_HOME", &*cache)])
         }
@@ -664,7 +645,7 @@ fn main() -> ExitCode {
         }
     }
     let another = "the launcher of another MPI";
-    all.push(Job::new(another, 2, || mpirun::by_another_launcher(CASES[0].name)));
+    all.push(Job::new(another, 2, || mpirun::by_another_launcher(&CASES[0].name)));
     mpirun::all(all)
 }
 

@@ -58,6 +58,8 @@ pub(super) struct Ways {
     agreed: Option<Agreed>,
     /// What is learned about the ways, if choices learn: the run-time's is candidate 0.
     learning: Option<Box<Places>>,
+    /// How many calls took another way than that of the models, to learn of it.
+    tried: usize,
 }
 
 /// `None`: the nodes' models differ.
@@ -66,7 +68,7 @@ type Agreed = Option<(Rc<Selector<Broadcasts>>, Rc<Selector<Reductions>>, Rc<Sel
 impl Ways {
     pub(super) fn new(above: Option<usize>, learns: bool) -> Self {
         let learning = (learns && above.is_some()).then(Box::default);
-        Self { above, forced: None, taken: [[Taken::Unknown; CLASSES]; 3], agreed: None, learning }
+        Self { above, forced: None, taken: [[Taken::Unknown; CLASSES]; 3], agreed: None, learning, tried: 0 }
     }
 }
 
@@ -153,6 +155,7 @@ impl Node {
         };
         let (rank, place) = (self.rank(), place_of(which, class));
         let (candidate, timed) = learning.begin(place, usize::from(library));
+        self.ways.tried += usize::from(candidate != usize::from(library));
         let travels = timed.is_some() || learning.travels();
         if let Some(below) = self.transport.extras().library.filter(|_| travels) {
             below.riding.word = Some(learning.word(rank));
@@ -312,6 +315,13 @@ impl Node {
     /// True if there is a library below the transport.
     pub(crate) fn has_library(&self) -> bool {
         self.ways.above.is_some()
+    }
+
+    /// How many collectives of this program were done in another way than that of the models, to learn
+    /// whether it is faster: for tests.
+    #[doc(hidden)]
+    pub fn tried_ways(&self) -> usize {
+        self.ways.tried
     }
 
     /// True if waiting nodes receive messages.

@@ -7,8 +7,6 @@ mod calibrate;
 mod calls;
 mod develop;
 mod diagnostics;
-mod inclusive;
-mod local;
 mod oracle;
 mod pacing;
 mod select;
@@ -16,6 +14,7 @@ mod simulated;
 mod simulated_costs;
 mod simulation;
 mod stderr;
+mod suite;
 mod threads;
 #[cfg(feature = "tune")]
 mod tune;

@@ -1,78 +1,12 @@
-//! Simulated machines against the same oracles as threads, and what only they do: the same again,
-//! deadlocks told.
+//! What only simulated machines do: the same again, deadlocks told; `suite.rs` has the laws of every
+//! transport.
 
 use crate::oracle;
-use crate::oracle::laws::Law;
 use crate::simulated::{PLATFORMS, changed, failure, sim};
-use proptest::prelude::*;
 use std::cell::Cell;
 use std::rc::Rc;
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::{Simulated, SimulatedMachine};
-
-#[test]
-fn every_operation_agrees_with_the_oracle() {
-    for platform in PLATFORMS {
-        for nodes in [1, 2, 3, 5, 8] {
-            let run = sim(platform, nodes).run(|node| {
-                for (seed, length) in [0, 1, 28, 55].into_iter().enumerate() {
-                    oracle::everything(node, seed as u64, length);
-                }
-                Ok(())
-            });
-            run.unwrap_or_else(|error| panic!("{platform}: {error}"));
-        }
-    }
-    for nodes in [1, 2, 3, 5] {
-        let run = sim("cm5", nodes).run(|node| {
-            oracle::elements(node, 3);
-            Ok(())
-        });
-        run.unwrap();
-    }
-    sim("cm5", 64)
-        .run(|node| {
-            oracle::everything(node, 7, 28);
-            Ok(())
-        })
-        .unwrap();
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
-    #[test]
-    fn any_sequence_of_operations_agrees_with_the_oracle(
-        nodes in 1usize..=9,
-        platform in prop::sample::select(&PLATFORMS[..]),
-        steps in prop::collection::vec((any::<u8>(), any::<u64>(), 0usize..200), 1..8),
-    ) {
-        sim(platform, nodes).run(|node| {
-            for (what, seed, length) in &steps {
-                oracle::step(node, *what, *seed, *length);
-            }
-            Ok(())
-        }).unwrap();
-    }
-}
-
-/// The programs that the other transports are tried with: mixed sends, collectives, polls and
-/// delays.
-#[test]
-fn no_random_program_deadlocks_or_loses_a_message() {
-    let nodes = [2, 3, 1, 5, 2, 8, 4, 13];
-    for job in 0..24 {
-        let run = sim(PLATFORMS[job % PLATFORMS.len()], nodes[(job / 3) % nodes.len()]).run(|node| {
-            let mail = oracle::messages::Mail::new(node);
-            for seed in job * 4..(job + 1) * 4 {
-                mail.schedule(node, seed as u64);
-            }
-            node.uninstall();
-            assert_eq!(node.reduce_add(1), node.size() as i32);
-            Ok(())
-        });
-        run.unwrap();
-    }
-}
 
 /// The smallest queues there can be: everything has to go through them, one packet at a time.
 #[test]
@@ -215,65 +149,6 @@ fn a_deadlock_is_found_and_explained() {
 }
 
 #[test]
-fn a_call_that_a_node_does_not_make_is_reported() {
-    for (says, call) in oracle::stuck::CALLS {
-        for (platform, nodes, receives) in [("cm5", 2, true), ("paragon", 3, false), ("alewife", 8, true)] {
-            let (_, message) = failure(&sim(platform, nodes), |node| {
-                oracle::stuck::in_call(node, call, receives);
-                Ok(())
-            });
-            assert!(oracle::stuck::reported(says).iter().all(|text| message.contains(text)), "{message}");
-        }
-    }
-}
-
-#[test]
-fn jobs_that_must_end_say_why() {
-    for platform in ["cm5", "paragon"] {
-        Law::hold(&[1, 2, 3, 8], |nodes, law| failure(&sim(platform, nodes), |node| law.run(node)).1);
-    }
-}
-
-fn stuck_programs(few: u64, long: bool) {
-    oracle::stuck::for_seeds(few, long, |seed| {
-        let platform = PLATFORMS[seed as usize / 4 % PLATFORMS.len()];
-        failure(&sim(platform, [2, 3, 5, 8][seed as usize % 4]), |node| {
-            oracle::stuck::program(node, seed);
-            Ok(())
-        });
-    });
-}
-
-fn healthy_programs(few: u64, long: bool) {
-    oracle::stuck::for_seeds(few, long, |seed| {
-        let platform = PLATFORMS[seed as usize / 4 % PLATFORMS.len()];
-        let run = sim(platform, [2, 3, 5, 8][seed as usize % 4]).run(|node| {
-            let mail = oracle::messages::Mail::new(node);
-            oracle::stuck::healthy(node, &mail, seed, std::time::Duration::ZERO);
-            Ok(())
-        });
-        run.unwrap();
-    });
-}
-
-#[test]
-fn random_stuck_programs_end() {
-    stuck_programs(60, false);
-}
-
-#[test]
-#[ignore = "takes two minutes"]
-fn long_random_programs_that_wait_go_on() {
-    healthy_programs(0, true);
-}
-
-#[test]
-#[ignore = "takes two minutes"]
-fn long_random_stuck_programs_end() {
-    stuck_programs(0, true);
-}
-
-#[test]
 fn a_program_that_never_ends_is_ended() {
     type Loop = fn(&mut Node);
     let loops: [Loop; 5] = [
@@ -319,17 +194,6 @@ fn a_loop_that_only_looks_at_the_clock_ends() {
         Ok(())
     });
     assert!(run.unwrap().time().seconds() >= 1e-6);
-}
-
-#[test]
-fn a_panic_on_one_node_ends_all() {
-    let (rank, message) = failure(&sim("cm5", 64), |node| {
-        node.barrier();
-        assert!(node.rank() != 17, "on purpose");
-        node.barrier();
-        Ok(())
-    });
-    assert_eq!((rank, message.as_str()), (Some(17), "node 17: panicked: on purpose"));
 }
 
 #[test]
@@ -402,33 +266,6 @@ fn nodes_can_read_expressions() {
             Ok(node.rank())
         });
         assert_eq!(run.unwrap().results.len(), nodes);
-    }
-}
-
-#[test]
-fn long_puts_arrive_whole() {
-    for platform in PLATFORMS {
-        let run = sim(platform, 3).run(|node| {
-            node.install(node.handlers());
-            node.open_port(1, Block::<u32>::zeroed(10_000));
-            node.expect::<u32>(1, 10_000);
-            node.barrier();
-            let to = (node.rank() + 1) % node.size();
-            let values: Vec<u32> = (0..10_000).map(|i| i * 3 + node.rank() as u32).collect();
-            node.put(to, 1, 0, &values);
-            node.wait_for_port(1);
-            node.barrier();
-            Ok(node.close_port::<u32>(1).to_vec())
-        });
-        let results = run.unwrap().results;
-        let nodes = results.len();
-        for (rank, got) in results.into_iter().enumerate() {
-            let from = (rank + nodes - 1) % nodes;
-            assert!(
-                got.iter().enumerate().all(|(i, value)| *value == i as u32 * 3 + from as u32),
-                "{platform}"
-            );
-        }
     }
 }
 

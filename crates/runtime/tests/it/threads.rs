@@ -1,168 +1,12 @@
-//! The threads transport against sequential oracles, and its failures.
+//! What holds of threads alone; `suite.rs` has the laws of every transport.
 
-use crate::oracle;
-use crate::oracle::laws::{Law, go_on};
-use proptest::prelude::*;
+use crate::oracle::laws::go_on;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use strata_runtime::prelude::*;
 
 /// Fewer nodes than cores, as many, more, odd numbers, and far more than cores.
 const NODES: [usize; 7] = [1, 2, 3, 5, 8, 13, 64];
-
-#[test]
-fn every_operation_agrees_with_the_oracle() {
-    for nodes in NODES {
-        // About the lengths at which a vector no longer fits on a page, or has another slice.
-        let lengths: &[usize] =
-            if nodes > 20 { &[0, 1, 28] } else { &[0, 1, 2, 27, 28, 29, 54, 55, 513, 3000] };
-        let run = Machine::threads(nodes).unwrap().run(|node| {
-            for (seed, length) in lengths.iter().enumerate() {
-                oracle::everything(node, seed as u64, *length);
-            }
-            Ok(())
-        });
-        assert_eq!(run.unwrap().len(), nodes);
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
-    #[test]
-    fn any_sequence_of_operations_agrees_with_the_oracle(
-        nodes in 1usize..=9,
-        steps in prop::collection::vec((any::<u8>(), any::<u64>(), 0usize..600), 1..12),
-    ) {
-        Machine::threads(nodes).unwrap().run(|node| {
-            for (what, seed, length) in &steps {
-                oracle::step(node, *what, *seed, *length);
-            }
-            Ok(())
-        }).unwrap();
-    }
-}
-
-/// Programs of mixed sends, collectives, polls and delays.
-#[test]
-fn no_random_program_deadlocks_or_loses_a_message() {
-    let schedules = if cfg!(debug_assertions) { 1000 } else { 10_000 };
-    let nodes = [2, 3, 1, 5, 2, 8, 4, 13];
-    let each = 50;
-    for job in 0..schedules / each {
-        let run = Machine::threads(nodes[job % nodes.len()]).unwrap().run(|node| {
-            let mail = oracle::messages::Mail::new(node);
-            for seed in job * each..(job + 1) * each {
-                mail.schedule(node, seed as u64);
-            }
-            // Without handlers nodes that wait do not receive; then with them again.
-            node.uninstall();
-            assert_eq!(node.reduce_add(1), node.size() as i32);
-            oracle::messages::Mail::new(node).schedule(node, job as u64);
-            Ok(())
-        });
-        run.unwrap();
-    }
-}
-
-#[test]
-fn a_call_that_a_node_does_not_make_is_reported() {
-    for (says, call) in oracle::stuck::CALLS {
-        for (nodes, receives) in [(2, true), (2, false), (3, false), (5, true), (8, false)] {
-            let (_, message) = failure(nodes, |node| {
-                oracle::stuck::in_call(node, call, receives);
-                Ok(())
-            });
-            assert!(oracle::stuck::reported(says).iter().all(|text| message.contains(text)), "{message}");
-        }
-    }
-}
-
-fn stuck_programs(few: u64, long: bool) {
-    oracle::stuck::for_seeds(few, long, |seed| {
-        failure([2, 3, 5, 8][seed as usize % 4], |node| {
-            oracle::stuck::program(node, seed);
-            Ok(())
-        });
-    });
-}
-
-fn healthy_programs(few: u64, long: bool) {
-    let longest = Duration::from_millis(if long { 3000 } else { 3 });
-    oracle::stuck::for_seeds(few, long, |seed| {
-        let run = Machine::threads([2, 3, 5, 8][seed as usize % 4]).unwrap().run(|node| {
-            let mail = oracle::messages::Mail::new(node);
-            oracle::stuck::healthy(node, &mail, seed, longest);
-            Ok(())
-        });
-        run.unwrap();
-    });
-}
-
-#[test]
-fn random_stuck_programs_end() {
-    stuck_programs(200, false);
-}
-
-#[test]
-fn random_programs_that_wait_go_on() {
-    healthy_programs(50, false);
-}
-
-#[test]
-#[ignore = "takes two minutes"]
-fn long_random_stuck_programs_end() {
-    stuck_programs(0, true);
-}
-
-#[test]
-#[ignore = "takes two minutes"]
-fn long_random_programs_that_wait_go_on() {
-    healthy_programs(0, true);
-}
-
-/// Brewer's manual, §4.3.1: 16 nodes, segments of four.
-#[test]
-fn the_manuals_two_cases_of_segments() {
-    for (first, wanted) in [
-        (Boundary::Element, [0, 1, 2, 3, 0, 2, 4, 6, 0, 3, 6, 9, 0, 4, 8, 12]),
-        (Boundary::Array, [0, 1, 2, 3, 4, 2, 4, 6, 8, 3, 6, 9, 12, 4, 8, 12]),
-    ] {
-        let sums = Machine::threads(16).unwrap().run(|node| {
-            let boundary = if node.rank() % 4 == 0 { first } else { Boundary::None };
-            Ok(node.segmented_scan(Op::Add, boundary, 1 + node.rank() as i32 / 4))
-        });
-        assert_eq!(sums.unwrap(), wanted);
-    }
-}
-
-#[test]
-fn the_asynchronous_or_is_true_until_all_have_set_it_false() {
-    for nodes in [1, 2, 5, 8] {
-        Machine::threads(nodes)
-            .unwrap()
-            .run(|node| {
-                assert!(node.async_or());
-                node.barrier();
-                if node.rank() != 0 {
-                    node.set_async_or(false);
-                }
-                node.barrier();
-                assert!(node.async_or());
-                node.barrier();
-                node.set_async_or(false);
-                node.set_async_or(false);
-                while node.async_or() {
-                    std::thread::yield_now();
-                }
-                node.barrier();
-                node.set_async_or(node.rank() == 0);
-                node.barrier();
-                assert!(node.async_or());
-                Ok(())
-            })
-            .unwrap();
-    }
-}
 
 #[test]
 fn a_million_messages_wait_for_a_node_that_does_not_poll() {
@@ -187,32 +31,6 @@ fn a_million_messages_wait_for_a_node_that_does_not_poll() {
         Ok(count.get())
     });
     assert_eq!(counts.unwrap(), [0, 1_000_000]);
-}
-
-#[test]
-fn messages_reach_a_node_whose_program_has_ended() {
-    use std::{cell::Cell, rc::Rc};
-    for nodes in [2, 5] {
-        Machine::threads(nodes)
-            .unwrap()
-            .run(|node| {
-                let answers = Rc::new(Cell::new(0));
-                let mut handlers = node.handlers();
-                let answer = handlers.reply({
-                    let answers = Rc::clone(&answers);
-                    move |_, one: u32| answers.set(answers.get() + one)
-                });
-                let ask = handlers.request(move |context, ()| context.reply(answer, 1));
-                node.install(handlers);
-                if node.rank() == 0 {
-                    std::thread::sleep(Duration::from_millis(20));
-                    (1..nodes).for_each(|to| node.send(to, ask, ()));
-                    node.wait_until(|| answers.get() == nodes as u32 - 1);
-                }
-                Ok(())
-            })
-            .unwrap();
-    }
 }
 
 #[test]
@@ -302,59 +120,12 @@ fn settings_are_those_of_the_environment() {
         .unwrap();
 }
 
-#[test]
-fn jobs_that_must_end_say_why() {
-    Law::hold(&[1, 2, 3, 5, 8, 40], |nodes, law| {
-        let (rank, message) = failure(nodes, |node| law.run(node));
-        format!("node {rank}: {message}")
-    });
-}
-
 /// Runs a program that has to fail, and gives the node and the message.
 fn failure<T: Send>(nodes: usize, program: impl Fn(&mut Node) -> Result<T, Error> + Sync) -> (usize, String) {
     match Machine::threads(nodes).and_then(|machine| machine.run(program)) {
         Err(Error::Node { rank, message }) => (rank, message),
         Err(other) => panic!("not a node's failure: {other}"),
         Ok(_) => panic!("no failure"),
-    }
-}
-
-/// Nodes that sleep for long, one of which is always about to be woken: none is taken for stuck.
-#[test]
-fn nodes_that_wait_in_turn_are_not_stuck() {
-    for nodes in [1, 2, 3, 8] {
-        let run = Machine::threads(nodes).unwrap().run(|node| {
-            oracle::messages::in_turn(node, 300, |round| {
-                if round % 50 == 0 {
-                    std::thread::sleep(Duration::from_millis(2));
-                }
-            });
-            Ok(())
-        });
-        run.unwrap();
-    }
-}
-
-#[test]
-fn nodes_may_end_at_different_times() {
-    for nodes in NODES {
-        let run = Machine::threads(nodes).unwrap().run(|node| {
-            let blocks = node.all_to_all_v((0..nodes).map(|_| Block::from_slice(&[1u8])).collect());
-            std::thread::sleep(Duration::from_micros(300 * (node.rank() as u64 % 7)));
-            Ok(blocks.len())
-        });
-        assert_eq!(run.unwrap(), vec![nodes; nodes]);
-    }
-}
-
-#[test]
-fn elements_of_any_size_move() {
-    for nodes in NODES {
-        let run = Machine::threads(nodes).unwrap().run(|node| {
-            oracle::elements(node, 3);
-            Ok(())
-        });
-        run.unwrap();
     }
 }
 
@@ -481,4 +252,17 @@ fn a_node_that_catches_the_end_of_the_job_does_not_get_on() {
         });
         assert_eq!((rank, message.as_str()), (0, "enough"));
     }
+}
+
+#[test]
+fn values_local_to_a_node_are_dropped_when_its_program_ends() {
+    use std::sync::Arc;
+    let shared = Arc::new(());
+    let held = shared.clone();
+    let run = Machine::threads(3).unwrap().run(move |node| {
+        *node.local::<Option<Arc<()>>>() = Some(held.clone());
+        Ok(Arc::strong_count(&held) > 1)
+    });
+    assert_eq!(run.unwrap(), [true; 3]);
+    assert_eq!(Arc::strong_count(&shared), 1);
 }

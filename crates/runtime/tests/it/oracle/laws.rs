@@ -45,17 +45,6 @@ impl Law {
             Does::All(all) => all(node),
         }
     }
-
-    /// Runs it on each number of nodes that suits it; `failure` gives the message, with its node.
-    pub(crate) fn hold(on: &[usize], failure: impl Fn(usize, &Law) -> String) {
-        for law in LAWS {
-            for nodes in on.iter().copied().filter(|nodes| *nodes >= law.0) {
-                let message = failure(nodes, law);
-                let missing = law.1.iter().find(|text| !message.contains(**text));
-                assert_eq!(missing, None, "on {nodes} nodes: {message}");
-            }
-        }
-    }
 }
 
 /// Collectives without end, of every kind: what the other nodes are in when one fails.

@@ -8,6 +8,7 @@
 pub(crate) mod laws;
 pub(crate) mod messages;
 pub(crate) mod moving;
+pub(crate) mod programs;
 #[allow(dead_code, reason = "not every test program needs all of it")]
 pub(crate) mod stuck;
 

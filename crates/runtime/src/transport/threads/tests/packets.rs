@@ -135,32 +135,6 @@ fn a_queue_takes_so_many_packets_and_no_more() {
 }
 
 #[test]
-fn a_sender_waits_for_a_node_that_does_not_receive() {
-    const MANY: usize = 50_000;
-    // One sender, and many that sleep for room at the same time.
-    for nodes in [2, 9] {
-        run(nodes, |node| {
-            if node.rank() == 0 {
-                std::thread::sleep(Duration::from_millis(60));
-                let mut found = Packet::zeroed();
-                for _ in 0..MANY / (nodes - 1) * (nodes - 1) {
-                    while !node.try_receive(Network::Request, &mut found) {
-                        pause(node, Awaited::Packet);
-                    }
-                }
-            } else {
-                for i in 0..MANY / (nodes - 1) {
-                    while !node.try_send(Network::Request, 0, &Packet::new(1, Part::Whole, i, &[])) {
-                        pause(node, Awaited::Room(Network::Request, 0));
-                    }
-                }
-            }
-        })
-        .unwrap();
-    }
-}
-
-#[test]
 fn a_receiver_that_sleeps_is_woken_by_packets_of_its_networks() {
     for network in Network::BOTH {
         run(2, |node| {
