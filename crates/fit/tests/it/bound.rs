@@ -7,19 +7,10 @@ use strata_model::set::Verdict;
 use strata_model::{Expr, Program, Unit};
 
 const SHARE: f64 = 0.99;
-const UPPER: FitOptions = FitOptions {
-    upper: Some(SHARE),
-    mode: strata_model::set::Mode::Relative,
-    weights: strata_fit::Weights::Predicted,
-    constant: true,
-    keep_all: false,
-    confidence: 0.95,
-    accept: 0.1,
-    elimination: strata_fit::Elimination::BestSubset,
-    robust: strata_fit::Robust::Reject,
-    nonnegative: false,
-    search: Search::Never,
-};
+
+fn upper() -> FitOptions {
+    FitOptions { upper: Some(SHARE), search: Search::Never, ..FitOptions::default() }
+}
 
 /// Numbers that are the same on every machine: Steele, Lea and Flood, *Fast splittable pseudorandom
 /// number generators* (2014).
@@ -214,7 +205,7 @@ fn chain(noises: &[Noise], fitted: usize, held_out: usize, fresh_each: usize) ->
     let (mut bounds, mut means, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for (host, (noise, _)) in CHAIN.iter().zip(noises.iter().cycle()) {
         let samples = host.samples(fitted, held_out, *noise, &mut random);
-        let bound = host.fit(&samples, &UPPER).unwrap();
+        let bound = host.fit(&samples, &upper()).unwrap();
         let model = &bound.model;
         assert!(model.terms.iter().all(|term| term.coefficient >= 0.0), "{model:?}");
         assert_eq!(model.verdict, Verdict::Verified, "{}: {}", host.name, model.reason);
@@ -222,7 +213,7 @@ fn chain(noises: &[Noise], fitted: usize, held_out: usize, fresh_each: usize) ->
         assert!(promised.covered >= SHARE && promised.samples == held_out, "{promised:?}");
         let above = bound.residuals.iter().filter(|r| r.observed > r.predicted).count();
         assert!(above as f64 <= (1.0 - SHARE) * bound.residuals.len() as f64, "{}: {above} above", host.name);
-        let mean = host.fit(&samples, &FitOptions { upper: None, ..UPPER }).unwrap();
+        let mean = host.fit(&samples, &FitOptions { upper: None, ..upper() }).unwrap();
         ratios.extend(mean.residuals.iter().filter(|r| r.verify).map(|r| r.observed / r.predicted));
         bounds.push(function(&bound));
         means.push(function(&mean));
@@ -296,7 +287,7 @@ fn the_base_is_not_counted_twice() {
         verify: i >= 100,
         ..Sample::default()
     };
-    let model = fit_linear(&linear((0..500).map(row)), &UPPER).unwrap().model;
+    let model = fit_linear(&linear((0..500).map(row)), &upper()).unwrap().model;
     let [base, slope] = [&model.terms[0], &model.terms[1]];
     assert!((base.coefficient - 3e-6).abs() < 1e-12 && (slope.coefficient - 7e-9).abs() < 1e-15, "{model:?}");
 }
@@ -311,7 +302,7 @@ fn a_negative_intercept_is_none() {
         let seconds = 1e-9 * (50.0 + n * n) * (1.0 + 0.01 * random.uniform());
         Sample { seconds, values: vec![n], verify: i >= 400, ..Sample::default() }
     };
-    let fitted = fit_linear(&linear((0..1200).map(row)), &UPPER).unwrap();
+    let fitted = fit_linear(&linear((0..1200).map(row)), &upper()).unwrap();
     assert!(fitted.model.terms.iter().all(|term| term.coefficient >= 0.0));
     let above = fitted.residuals.iter().filter(|r| r.observed > r.predicted).count();
     assert!(above <= 12, "{above} of 1200");
@@ -329,7 +320,7 @@ fn a_fan_is_bounded_at_its_rim() {
     };
     let samples = linear((0..6000).map(row));
     for share in [0.9, 0.99] {
-        let options = FitOptions { upper: Some(share), ..UPPER };
+        let options = FitOptions { upper: Some(share), ..upper() };
         let fitted = fit_linear(&samples, &options).unwrap();
         let bound = fitted.model.bound.unwrap();
         assert!((share..share + 0.02).contains(&bound.covered), "{bound:?}");
@@ -353,7 +344,7 @@ fn single_timings_count_each() {
         Sample { seconds: timings[5].seconds, values: vec![n], verify: i >= 60, notes, ..Sample::default() }
     };
     let samples = linear((0..120).map(row));
-    let fitted = fit_linear(&samples, &UPPER).unwrap();
+    let fitted = fit_linear(&samples, &upper()).unwrap();
     let bound = fitted.model.bound.unwrap();
     assert_eq!((bound.samples, bound.points), (1200, 60));
     let predict = function(&fitted);
@@ -366,10 +357,10 @@ fn single_timings_count_each() {
 fn too_few_held_out_samples_are_told() {
     let mut random = Random(9);
     let samples = CHAIN[4].samples(100, 298, ALIKE, &mut random);
-    let error = CHAIN[4].fit(&samples, &UPPER).unwrap_err().to_string();
+    let error = CHAIN[4].fit(&samples, &upper()).unwrap_err().to_string();
     let say = "has 298 samples held out, but to lie above 99 % of all with 95 % confidence takes 299: hold out more";
     assert!(error.contains(say), "{error}");
-    assert!(CHAIN[4].fit(&samples, &FitOptions { upper: Some(0.95), ..UPPER }).is_ok());
-    let error = CHAIN[4].fit(&samples, &FitOptions { upper: Some(1.0), ..UPPER }).unwrap_err().to_string();
+    assert!(CHAIN[4].fit(&samples, &FitOptions { upper: Some(0.95), ..upper() }).is_ok());
+    let error = CHAIN[4].fit(&samples, &FitOptions { upper: Some(1.0), ..upper() }).unwrap_err().to_string();
     assert!(error.contains("the share below an upper bound is 1"), "{error}");
 }

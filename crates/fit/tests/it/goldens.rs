@@ -1,24 +1,12 @@
-//! Known answers: the thesis's fuel data, Anscombe's sets, Fig 3-7, and the reference sets of NIST.
+//! Known answers: the thesis's fuel data, Anscombe's sets, and Fig 3-7.
 
-use std::path::Path;
-
-use strata_fit::{Elimination, FitOptions, Fitted, Robust, Search, Weights, fit_samples};
+use strata_fit::{Elimination, FitOptions, Fitted, Weights, fit_samples};
 use strata_model::Samples;
-use strata_model::set::{Mode, Nodes, Verdict};
+use strata_model::set::{Nodes, Verdict};
 
-const ABSOLUTE: FitOptions = FitOptions {
-    mode: Mode::Absolute,
-    weights: Weights::Measured,
-    constant: true,
-    keep_all: true,
-    confidence: 0.95,
-    accept: 0.1,
-    elimination: Elimination::Confidence,
-    robust: Robust::None,
-    nonnegative: false,
-    search: Search::Never,
-    upper: None,
-};
+fn absolute() -> FitOptions {
+    FitOptions { keep_all: true, ..crate::absolute() }
+}
 
 /// The method of the thesis.
 fn thesis() -> FitOptions {
@@ -41,14 +29,14 @@ const FUEL: &str = "Fuel weight\nFuel 5.5 3.4\nFuel 5.9 3.8\nFuel 6.5 4.1\nFuel 
 
 #[test]
 fn fuel_with_a_constant() {
-    let m = fit(FUEL, &ABSOLUTE).model;
+    let m = fit(FUEL, &absolute()).model;
     close(m.terms[0].coefficient, -0.3630888, 6);
     close(m.terms[1].coefficient, 1.638_996_14, 8);
     close(m.r2, 0.953806, 6);
     close(m.mre_fit, 0.052793, 4);
     close(m.terms[0].std_error, 0.3810, 3);
     close(m.terms[1].std_error, 0.1275, 3);
-    let m = fit(FUEL, &FitOptions { confidence: 0.9, ..ABSOLUTE }).model;
+    let m = fit(FUEL, &FitOptions { confidence: 0.9, ..absolute() }).model;
     close(m.terms[0].half_width, 0.7086, 3);
     close(m.terms[1].half_width, 0.2371, 3);
     let excludes_zero: Vec<bool> = m.terms.iter().map(|t| t.coefficient.abs() > t.half_width).collect();
@@ -58,7 +46,9 @@ fn fuel_with_a_constant() {
 
 #[test]
 fn fuel_drops_the_constant() {
-    for options in [FitOptions { keep_all: false, ..ABSOLUTE }, FitOptions { constant: false, ..ABSOLUTE }] {
+    for options in
+        [FitOptions { keep_all: false, ..absolute() }, FitOptions { constant: false, ..absolute() }]
+    {
         let m = fit(FUEL, &options).model;
         let term = m.terms.last().unwrap();
         close(term.coefficient, 1.521_057_35, 8);
@@ -93,7 +83,7 @@ fn anscombe() {
     ];
     for (x, y, mre) in sets {
         let rows: String = x.iter().zip(y).map(|(x, y)| format!("Set {y} {x}\n")).collect();
-        let m = fit(&format!("Set x\n{rows}"), &ABSOLUTE).model;
+        let m = fit(&format!("Set x\n{rows}"), &absolute()).model;
         close(m.terms[0].coefficient, 3.00, 2);
         close(m.terms[1].coefficient, 0.500, 2);
         assert!((m.r2 - 0.6665).abs() < 3e-4, "{}", m.r2);
@@ -140,51 +130,5 @@ fn figure_3_7_shares_the_weight_of_dependent_terms() {
         // failed.
         assert_eq!(m.verdict, Verdict::Failed);
         assert!(m.reason.contains("accepted"), "{}", m.reason);
-    }
-}
-
-#[test]
-fn nist() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/strd");
-    // Certified digits that survive reading the data into doubles, coefficients then standard
-    // errors.
-    for (name, digits, sd_digits) in [
-        ("Norris", 11.0, 10.0),
-        ("Longley", 11.0, 10.0),
-        ("NoInt1", 13.0, 13.0),
-        ("Wampler1", 11.0, 9.0),
-        ("Wampler3", 11.0, 9.0),
-    ] {
-        let Ok(text) = std::fs::read_to_string(folder.join(format!("{name}.txt"))) else {
-            eprintln!("skipped: {name} is not in {}", folder.display());
-            continue;
-        };
-        let mut lines =
-            text.lines().map(|l| l.split_whitespace().map(|v| v.parse::<f64>().unwrap()).collect::<Vec<_>>());
-        let (_, beta, sd) = (lines.next(), lines.next().unwrap(), lines.next().unwrap());
-        let rows: Vec<Vec<f64>> = lines.collect();
-        let constant = name != "NoInt1";
-        let first = if constant { 2 } else { 1 };
-        let columns: Vec<String> = (first..rows[0].len()).map(|j| format!("x{j}")).collect();
-        let mut samples = format!("Set {}\n", columns.join(" "));
-        for row in &rows {
-            let values: Vec<String> = row[first..].iter().map(f64::to_string).collect();
-            samples += &format!("Set {} {}\n", row[0], values.join(" "));
-        }
-        // As `fit --absolute --keep-all` does it: standard errors count every sample alone, though
-        // Norris has several of a point.
-        let command = FitOptions { mode: Mode::Absolute, keep_all: true, constant, ..FitOptions::default() };
-        for options in [FitOptions { constant, ..ABSOLUTE }, command] {
-            let m = fit(&samples, &options).model;
-            assert_eq!(m.rank, beta.len());
-            for (t, (b, s)) in m.terms.iter().zip(beta.iter().zip(&sd)) {
-                let lre = |got: f64, want: f64| {
-                    -((got - want).abs() / if want == 0.0 { 1.0 } else { want.abs() }).max(1e-16).log10()
-                };
-                let (have, have_sd) = (lre(t.coefficient, *b), lre(t.std_error, *s));
-                assert!(have >= digits, "{name} {}: {have:.1} digits", t.term);
-                assert!(have_sd >= sd_digits, "{name} {}: {have_sd:.1} digits of the standard error", t.term);
-            }
-        }
     }
 }
