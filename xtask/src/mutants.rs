@@ -1,10 +1,12 @@
-//! `cargo xtask mutants`: whether the loom tests catch what they are there to catch.
+//! `cargo xtask mutants`: whether tests catch what they are there to catch: those under loom, and
+//! those that would pass if what they are about never happened.
 //!
 //! Each list of mutations lies beside the code that they change; that of the threads transport
 //! explains the words of a list. They are applied one at a time to a copy of the workspace in
 //! `target/mutants`, so that an interruption leaves the sources as they were. Files that are
 //! already equal there are not written, so that cargo builds again only what changed.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -12,10 +14,14 @@ use std::process::{Command, Output};
 use std::time::Instant;
 
 /// Folders with a list, and their packages.
-const LISTS: [(&str, &str); 3] = [
+const LISTS: [(&str, &str); 7] = [
     ("crates/runtime/src/transport/threads", "strata-runtime"),
     ("crates/global/src", "strata-global"),
     ("crates/tcs/src/run", "strata-tcs"),
+    ("crates/runtime/src/node", "strata-runtime"),
+    ("crates/sort/src", "strata-sort"),
+    ("crates/specc/src", "specc"),
+    ("crates/stencil/src", "strata-stencil"),
 ];
 
 /// The list's name in each folder.
@@ -27,6 +33,9 @@ const COPY: &str = "target/mutants";
 /// Shared with the loom tests of `cargo xtask test`, so that dependencies are built once.
 const TARGET: &str = "target/loom";
 
+/// Of tests that are not under loom.
+const OTHER_TARGET: &str = "target/mutated";
+
 /// A change of the sources that makes them wrong.
 #[derive(Debug, Default)]
 struct Mutation {
@@ -34,6 +43,8 @@ struct Mutation {
     name: String,
     /// Below the workspace.
     file: PathBuf,
+    /// The arguments of `cargo test` besides the package; empty: the library's tests under loom.
+    program: String,
     /// A part of the names of the tests of which one must fail.
     test: String,
     find: Vec<String>,
@@ -41,6 +52,11 @@ struct Mutation {
 }
 
 impl Mutation {
+    /// The package, the program and the tests that pass without it: all of those under loom.
+    fn tests(&self) -> (&'static str, &str, &str) {
+        (self.package, &self.program, if self.program.is_empty() { "loom" } else { &self.test })
+    }
+
     /// The mutated text. The other lines keep their numbers where possible: the compiler rebuilds
     /// functions whose lines have moved.
     ///
@@ -94,16 +110,17 @@ fn parse(text: &str, folder: &str, package: &'static str) -> Result<Vec<Mutation
         let mutation = mutations.last_mut().ok_or_else(wrong)?;
         match key {
             "file" => mutation.file = Path::new(folder).join(value),
+            "program" => mutation.program = value,
             "test" => mutation.test = value,
             "find" => mutation.find.push(value),
             "with" => mutation.with.push(value),
             _ => return Err(wrong()),
         }
     }
-    let complete =
-        |m: &Mutation| m.file.file_name().is_some() && m.test.contains("loom") && !m.find.is_empty();
+    let is_tested = |m: &Mutation| m.test.contains("loom") || !(m.program.is_empty() || m.test.is_empty());
+    let complete = |m: &Mutation| m.file.file_name().is_some() && is_tested(m) && !m.find.is_empty();
     match mutations.iter().find(|mutation| !complete(mutation)) {
-        Some(mutation) => Err(format!("`{}` lacks its file, a loom test or its text", mutation.name)),
+        Some(mutation) => Err(format!("`{}` lacks its file, a test or its text", mutation.name)),
         None => Ok(mutations),
     }
 }
@@ -138,10 +155,9 @@ pub(crate) fn only(part: &str) -> Result<(), String> {
     mutations.retain(|mutation| mutation.name.contains(part));
     let copy = workspace.join(COPY);
     copy_folder(&workspace, &copy)?;
-    for (_, package) in LISTS {
-        if mutations.iter().any(|mutation| mutation.package == package) {
-            unchanged(&workspace, &copy, package)?;
-        }
+    let programs: BTreeSet<(&str, &str, &str)> = mutations.iter().map(Mutation::tests).collect();
+    for (package, program, test) in programs {
+        unchanged(&workspace, &copy, package, program, test)?;
     }
     let (mut survived, mut wrong) = (Vec::new(), Vec::new());
     for mutation in &mutations {
@@ -186,33 +202,36 @@ fn try_one(mutation: &Mutation, workspace: &Path, copy: &Path) -> Result<Tests, 
     let text = String::from_utf8(original.clone()).map_err(|e| e.to_string())?;
     let place = copy.join(&mutation.file);
     fs::write(&place, mutation.apply(&text)?).map_err(|e| format!("{}: {e}", place.display()))?;
-    let outcome = built(workspace, copy, mutation.package)
-        .and_then(|()| tested(workspace, copy, mutation.package, &mutation.test));
+    let (package, program) = (mutation.package, &*mutation.program);
+    let outcome = built(workspace, copy, package, program)
+        .and_then(|()| tested(workspace, copy, package, program, &mutation.test));
     fs::write(&place, original).map_err(|e| format!("{}: {e}", place.display()))?;
     outcome
 }
 
-/// That the loom tests of a package pass as long as nothing is mutated.
-fn unchanged(workspace: &Path, copy: &Path, package: &str) -> Result<(), String> {
-    built(workspace, copy, package)?;
-    match tested(workspace, copy, package, "loom")? {
+/// That tests pass as long as nothing is mutated.
+fn unchanged(workspace: &Path, copy: &Path, package: &str, program: &str, test: &str) -> Result<(), String> {
+    built(workspace, copy, package, program)?;
+    match tested(workspace, copy, package, program, test)? {
         Tests::Passed => Ok(()),
-        Tests::Failed(why) => Err(format!("loom tests of {package} fail without a mutation: {why}")),
+        Tests::Failed(why) => Err(format!("`{test}` of {package} fails without a mutation: {why}")),
     }
 }
 
-/// A command that builds the tests of a package in the copy. Only loom and other dependencies are
-/// optimised: a package is built for each mutation, which takes longer than its tests.
-fn cargo(workspace: &Path, copy: &Path, package: &str) -> Command {
+/// A command that builds the tests of a package in the copy. Under loom only loom and other
+/// dependencies are optimised: a package is built for each mutation, which takes longer than its tests.
+fn cargo(workspace: &Path, copy: &Path, package: &str, program: &str) -> Command {
     let mut command = Command::new(env!("CARGO"));
-    command.current_dir(copy).args(["test", "-p", package, "--lib", "--release"]);
+    command.current_dir(copy).args(["test", "-p", package]).env("CARGO_INCREMENTAL", "1");
+    if !program.is_empty() {
+        command.args(program.split(' ')).env("CARGO_TARGET_DIR", workspace.join(OTHER_TARGET));
+        return command;
+    }
+    command.args(["--lib", "--release"]);
     for (_, package) in LISTS {
         command.arg("--config").arg(format!("profile.release.package.{package}.opt-level=0"));
     }
-    command
-        .env("RUSTFLAGS", "--cfg loom")
-        .env("CARGO_INCREMENTAL", "1")
-        .env("CARGO_TARGET_DIR", workspace.join(TARGET));
+    command.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", workspace.join(TARGET));
     command
 }
 
@@ -220,8 +239,8 @@ fn output(command: &mut Command) -> Result<Output, String> {
     command.output().map_err(|e| format!("{command:?}: {e}"))
 }
 
-fn built(workspace: &Path, copy: &Path, package: &str) -> Result<(), String> {
-    let done = output(cargo(workspace, copy, package).arg("--no-run"))?;
+fn built(workspace: &Path, copy: &Path, package: &str, program: &str) -> Result<(), String> {
+    let done = output(cargo(workspace, copy, package, program).arg("--no-run"))?;
     if done.status.success() {
         return Ok(());
     }
@@ -229,8 +248,14 @@ fn built(workspace: &Path, copy: &Path, package: &str) -> Result<(), String> {
 }
 
 /// Runs the tests whose names contain `filter`; there is at least one.
-fn tested(workspace: &Path, copy: &Path, package: &str, filter: &str) -> Result<Tests, String> {
-    let done = output(cargo(workspace, copy, package).arg(filter))?;
+fn tested(
+    workspace: &Path,
+    copy: &Path,
+    package: &str,
+    program: &str,
+    filter: &str,
+) -> Result<Tests, String> {
+    let done = output(cargo(workspace, copy, package, program).args(["--", filter]))?;
     let text = String::from_utf8_lossy(&done.stdout);
     if text.contains("running 0 tests") {
         return Err(format!("no test of {package} has `{filter}` in its name"));
@@ -240,6 +265,8 @@ fn tested(workspace: &Path, copy: &Path, package: &str, filter: &str) -> Result<
     }
     // A panic while another one unwinds aborts, before the tests' output is printed.
     let panic = text.lines().skip_while(|line| !line.contains("panicked at")).nth(1);
+    // Programs without a harness say so themselves.
+    let panic = panic.or_else(|| text.lines().find(|line| line.starts_with("failed: ")));
     Ok(Tests::Failed(panic.map_or_else(|| "aborted".to_owned(), |line| line.chars().take(70).collect())))
 }
 

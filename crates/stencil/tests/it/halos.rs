@@ -281,6 +281,49 @@ fn a_halo_takes_a_pinned_way_and_says_why_it_takes_another() -> Result<(), Error
     Ok(())
 }
 
+/// By models of which packed halos take 2 ns a byte, and stored ones 10 µs and 1 ns a byte.
+#[test]
+fn models_choose_packed_halos_for_little_and_stored_ones_for_much() -> Result<(), Error> {
+    let inputs = ["messages", "fields", "rows", "row"];
+    let each = |each: &dyn Fn(&str) -> String| inputs.map(each).join(", ");
+    let model = |name: &str, start: f64, byte: f64| {
+        let inputs = each(&|input| format!("{{ name = \"{input}\", min = 1.0, max = 1e9 }}"));
+        let term = |term: &str, coefficient: f64| {
+            format!(
+                "{{ term = \"{term}\", coefficient = {coefficient:e}, relevant = {} }}",
+                coefficient > 0.0
+            )
+        };
+        let terms = [term("1", start), term("messages*fields*rows*row", byte)].join(", ");
+        format!("[[models]]\nname = \"{name}\"\ninputs = [{inputs}]\nterms = [{terms}]\nmean_time = 1e-5\n")
+    };
+    let names = each(&|input| format!("\"{input}\""));
+    let candidate = |name: &str, model: &str| {
+        let head = "[[libraries.candidates]]";
+        format!("{head}\nname = \"{name}\"\nmodel = \"{model}\"\narguments = [{names}]\n")
+    };
+    let set = [
+        "strata-models = 1\n".to_owned(),
+        model("Packed", 0.0, 2e-9),
+        model("Stored", 1e-5, 1e-9),
+        format!("[[libraries]]\nname = \"halo_exchange\"\ninputs = [{names}]\n"),
+        candidate("packed", "Packed"),
+        candidate("stored", "Stored"),
+    ];
+    let file = tempfile::NamedTempFile::new().map_err(Error::program)?;
+    std::fs::write(&file, set.concat()).map_err(Error::program)?;
+    // Of so many numbers of 8 bytes in a row; one row goes to each of two neighbours.
+    for (row, way) in [(10, Way::Packed), (500, Way::Packed), (1000, Way::Stored), (50_000, Way::Stored)] {
+        let taken = Machine::threads(3)?.run(|node| {
+            let halo = Halo::<f64>::around([4, row]).widths([[1, 1], [0, 0]]).periodic([true, false]);
+            let halo = halo.nodes([3, 1]).options(Options::default().models(file.path())).prepare(node)?;
+            Ok((halo.way(), halo.choice().is_some()))
+        })?;
+        assert_eq!(taken, [(way, true); 3], "rows of {row}");
+    }
+    Ok(())
+}
+
 #[cfg(feature = "ndarray")]
 #[test]
 fn views_of_large_elements_are_packed() -> Result<(), Error> {
