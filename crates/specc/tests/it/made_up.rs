@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use crate::screens::long_names;
 use crate::{compare, guidelines, rules, thresholds};
 
 pub(crate) const JOB: &str = include_str!("job.spec");
@@ -58,6 +59,8 @@ pub(crate) fn file(name: &str) -> Option<String> {
         ["few", seed, ref factors @ ..] => {
             compare::few(seed.parse().ok()?, factors.iter().filter_map(|factor| number(factor)))
         }
+        ["long", "spec"] => long_names()[0].clone(),
+        ["long", "samples"] => long_names()[1].clone(),
         ["bench.sh"] => include_str!("bench.sh").to_owned(),
         _ => return None,
     })

@@ -2,7 +2,6 @@
 //! good a choice from at most half the samples.
 
 use std::path::Path;
-use std::process::Command;
 
 use specc::competition::Competition;
 use specc::fitting::{self, Overrides};
@@ -369,17 +368,10 @@ fn a_candidate_that_is_left_alone_is_refined_for_its_model() {
     assert_eq!(targets, ["Model(\"Few\")"]);
 }
 
-/// Runs specc and gives standard output and standard error of what must succeed.
+/// Standard output and standard error of what must succeed.
 fn specc(arguments: &[&str]) -> (String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_specc"))
-        .args(arguments)
-        .env("NO_COLOR", "1")
-        .env("COLUMNS", "1000")
-        .output()
-        .unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (out, err) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "specc {arguments:?}\n{out}\n{err}");
+    let (status, out, err) = crate::specc(root(), "1000", arguments);
+    assert_eq!(status, Some(0), "specc {arguments:?}\n{out}\n{err}");
     (out, err)
 }
 

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use nix::pty::{OpenptyResult, Winsize, openpty};
 
-use crate::made_up::{JOB, project};
+use crate::made_up::{JOB, folder, json, project};
 
 /// Runs it with so many `COLUMNS`; all that it prints.
 fn on(columns: &str, arguments: &[&str], folder: &Path) -> String {
@@ -42,21 +42,13 @@ fn on_terminal(columns: u16, arguments: &[&str], folder: &Path, settings: &[(&st
     String::from_utf8_lossy(&sent).replace("\r\n", "\n")
 }
 
-/// What is printed by a command that ends with this status.
-fn expect(status: i32, arguments: &[&str], folder: &Path) -> (String, String) {
-    let (found, out, err) = crate::specc(folder, "1000", arguments);
-    assert_eq!(found, Some(status), "specc {arguments:?}\n{out}\n{err}");
-    (out, err)
-}
-
 fn columns(line: &str) -> usize {
     line.chars().count()
 }
 
 /// Of a library with long names, three inputs and twelve candidates with parameters: one is the
 /// fastest from each of several sizes on.
-fn long_names() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+pub(crate) fn long_names() -> [String; 2] {
     let (mut spec, mut library) = (String::new(), String::new());
     let mut samples = String::from(
         "strata-samples 1\nplatform threads nodes=2 cores=2 cpu=\"a processor with quite a name\" \
@@ -99,9 +91,7 @@ fn long_names() -> tempfile::TempDir {
     let all = format!(
         "{spec}library one_library_of_long_names(number_of_elements, depth_of_it, width_of_each) {{\n{library}}}\n"
     );
-    fs::write(folder.path().join("job.spec"), all).expect("written");
-    fs::write(folder.path().join("samples.txt"), samples).expect("written");
-    folder
+    [all, samples]
 }
 
 fn one_candidate() -> tempfile::TempDir {
@@ -113,8 +103,9 @@ fn one_candidate() -> tempfile::TempDir {
 
 #[test]
 fn no_line_is_wider_than_the_screen() {
+    let long = folder(&[("job.spec", "long spec"), ("samples.txt", "long samples")]);
     for (folder, model) in
-        [(long_names(), "ImplementationWithALongName7"), (one_candidate(), "Steps"), (project(), "Flat")]
+        [(long, "ImplementationWithALongName7"), (one_candidate(), "Steps"), (project(), "Flat")]
     {
         let at = folder.path();
         let bad = "model A(n) {\n  for n in 8..=1\n  task { f(n) }\n}\nmodel A(k) = l\nlibrary x(n) { }\n";
@@ -161,32 +152,10 @@ fn no_line_is_wider_than_the_screen() {
 }
 
 #[test]
-fn help_fits_80_columns() {
-    let (help, _) = expect(0, &["--help"], Path::new("."));
-    let commands: Vec<&str> = help
-        .split_once("Make models:")
-        .and_then(|(_, rest)| rest.split_once("Options:"))
-        .map(|(commands, _)| commands.lines())
-        .expect("commands")
-        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
-        .filter_map(|line| line.split_whitespace().next())
-        .collect();
-    assert!(commands.contains(&"show") && commands.len() == 12, "{commands:?}");
-    for command in commands {
-        for width in ["80", "200"] {
-            let shown = on(width, &["help", command], Path::new("."));
-            // Synopses of options with many values have no place to break at.
-            let wide: Vec<&str> = shown.lines().filter(|line| columns(line) > 80).collect();
-            assert!(wide.is_empty(), "{command}: {wide:#?}");
-        }
-    }
-}
-
-#[test]
 fn choices_stand_out_on_terminals_with_colours_and_nowhere_else() {
     let folder = project();
     let at = folder.path();
-    expect(0, &["fit", "samples.txt", "--spec", "job.spec", "-o", "out"], at);
+    json(at, "fit samples.txt --spec job.spec -o out --json");
     let map = ["show", "out/models.toml"];
     let plain = on("80", &map, at);
     let styled = on_terminal(80, &map, at, &[]);
@@ -204,19 +173,4 @@ fn choices_stand_out_on_terminals_with_colours_and_nowhere_else() {
     );
     let wide = on_terminal(132, &fit, at, &[("NO_COLOR", "1")]);
     assert!(wide.lines().any(|line| columns(line) > 80), "{wide}");
-}
-
-#[test]
-fn maps_follow_the_input_that_is_asked_for() {
-    let folder = long_names();
-    let at = folder.path();
-    expect(0, &["fit", "samples.txt", "--spec", "job.spec", "-o", "out"], at);
-    let map = |more: &[&str]| on("80", &[&["show", "out/models.toml"][..], more].concat(), at);
-    assert!(map(&[]).contains("crossings by number_of_elements"), "{}", map(&[]));
-    let by = map(&["--by", "depth_of_it", "number_of_elements=500"]);
-    assert!(by.contains("the same for all depth_of_it") && by.contains("number_of_elements = 500"), "{by}");
-    let (_, err) = expect(2, &["show", "out/models.toml", "--by", "depth"], at);
-    assert!(err.contains("has no input `depth`") && err.contains("it has number_of_elements"), "{err}");
-    let held = ["show", "out/models.toml", "--by", "depth_of_it", "depth_of_it=4"];
-    assert!(expect(2, &held, at).1.contains("held fixed"));
 }

@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use strata_model::{ModelSet, Samples};
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+use super::{ROOT, run};
 
 /// A fat tree of 16 hosts: `radical` their numbers, `bandwidth` that of links.
 fn fat_tree(radical: &str, bandwidth: &str) -> String {
@@ -76,19 +75,8 @@ fn main() {
 }
 "#;
 
-/// Exit status, standard output, standard error of `specc` in a folder.
 fn specc(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_specc"))
-        .args(arguments)
-        .current_dir(folder)
-        // What other tests have built for release needs not be built again.
-        .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap())
-        .env("CARGO_NET_OFFLINE", "true")
-        .env("COLUMNS", "1000")
-        .output()
-        .unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
+    run(folder, env!("CARGO_BIN_EXE_specc"), arguments)
 }
 
 /// A folder in this package, whose code specs may call.
