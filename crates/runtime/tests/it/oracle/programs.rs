@@ -65,9 +65,10 @@ fn pause(node: &Node, micros: u64) {
 /// At and beside the lengths at which a vector no longer fits on a page, or has another slice; fewer
 /// where a length takes long.
 pub(crate) fn operations(node: &mut Node) -> Result<(), Error> {
-    let lengths: &[usize] = match (node.is_simulated(), node.size()) {
-        (false, 0..=20) => &[0, 1, 2, 22, 23, 24, 28, 29, 45, 46, 54, 55, 513, 3000],
-        (true, 0..=20) => &[0, 1, 28, 55],
+    let lengths: &[usize] = match (&*node.platform().transport, node.size()) {
+        ("mpi", _) => &[0, 1, 2, 22, 23, 24, 45, 46, 513],
+        ("threads", 0..=20) => &[0, 1, 2, 27, 28, 29, 54, 55, 513, 3000],
+        (_, 0..=20) => &[0, 1, 28, 55],
         _ => &[0, 1, 28],
     };
     for (seed, length) in lengths.iter().enumerate() {
