@@ -107,8 +107,8 @@ pub(crate) fn run(tally: &mut Tally) {
         println!("\n== {name} ==\n$ cargo {}", WITHOUT_STDERR.join(" "));
         tally.step(name, || without_stderr(stderr));
     }
-    println!("\n== mutations of shared memory ==\n$ cargo xtask mutants");
-    tally.step("mutations of shared memory", crate::mutants::run);
+    println!("\n== mutations ==\n$ cargo xtask mutants");
+    tally.step("mutations", crate::mutants::run);
 }
 
 fn cargo_runs(arguments: &[&str]) -> bool {

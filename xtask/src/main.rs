@@ -70,8 +70,8 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
-    /// Break the code that nodes share memory by, one listed mutation after the other in a copy,
-    /// and fail where the loom tests do not notice. Takes some minutes.
+    /// Break code, one listed mutation after the other in a copy, and fail where its tests do not
+    /// notice: those under loom, and some others, of which two need an MPI. Takes some minutes.
     Mutants {
         /// Only mutations whose names contain this.
         only: Option<String>,
