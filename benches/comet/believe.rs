@@ -3,11 +3,6 @@
 //!
 //!     cargo bench -p strata-benches --bench believe                  # 10 runs under load, 10 without
 //!     cargo bench -p strata-benches --bench believe -- --coverage    # 100 runs, a quiet machine
-//!     cargo bench -p strata-benches --bench believe -- --trials      # 20 trials, a quiet machine
-//!
-//! A trial is a run on whose machine a neighbour begins to spin at a random moment and goes on; as
-//! many runs without one come between. Trials should be marked contaminated; of those that are not,
-//! the median of a point should be within 5 % of the middle quiet one.
 //!
 //! The load is as many threads as cores, or one, that compute for 0.2 to 5 s and rest for 0.2 to 8
 //! s, as the seed says. Of the runs that are not marked contaminated the largest median of every
@@ -19,14 +14,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::process::ExitCode;
 
 use chacha20::ChaCha8Rng;
 use clap::Parser;
 use rand::{RngExt as _, SeedableRng as _};
-use strata_benches::{at_least, columns, machine};
+use strata_benches::{at_least, columns, load, machine, tool};
 use strata_comet::Results;
 use strata_model::Samples;
 
@@ -41,10 +34,7 @@ struct Options {
     /// How often intervals hold the truth, instead of medians under a load
     #[arg(long)]
     coverage: bool,
-    /// Whether runs beside a neighbour that spins from a random moment on are marked
-    #[arg(long, conflicts_with = "coverage")]
-    trials: bool,
-    /// Runs: of medians 10 under load and 10 without, of coverage 100, of trials 20 and 20 without
+    /// Runs: of medians 10 under load and 10 without, of coverage 100
     #[arg(long, value_parser = at_least(1))]
     runs: Option<usize>,
     /// What a run may take: of medians 8s, of coverage 2s
@@ -70,36 +60,22 @@ fn all(options: &Options) -> Result<(), String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     // Built before anything is timed.
     run(options, folder.path(), "1s", 0)?;
-    let found = match options {
-        Options { coverage: true, .. } => coverage,
-        Options { trials: true, .. } => trials,
-        _ => medians,
-    };
+    let found = if options.coverage { coverage } else { medians };
     strata_benches::summary(&found(options, folder.path())?);
     Ok(())
 }
 
 /// One run: its results, and its samples.
 fn run(options: &Options, folder: &Path, budget: &str, seed: u64) -> Result<(Results, Samples), String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let kernels = "echo,exchange,broadcast,reduce,barrier,all";
     let sizes = "8,64,512,4K,16K,64K,128K";
-    let mut command = Command::new(cargo);
-    command
-        .args([
-            "run", "--release", "--quiet", "-p", "strata-comet", "--features", "cli", "--", "--nodes", "2",
-            "--on", &options.on,
-        ])
-        .args(["--kernels", kernels, "--sizes", sizes, "--budget", budget, "--seed", &seed.to_string(), "-o"])
-        .arg(folder)
-        .stdout(Stdio::null());
-    let output = command.output().map_err(|error| format!("cannot start cargo: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("comet: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
-    }
+    let mut command = tool::comet();
+    command.args(["--nodes", "2", "--on", &options.on, "--kernels", kernels, "--sizes", sizes]);
+    command.args(["--budget", budget, "--seed", &seed.to_string(), "-o"]).arg(folder);
+    tool::run(&mut command)?;
     let results = Results::read(folder).map_err(|error| error.to_string())?;
-    let text = std::fs::read_to_string(folder.join("samples.txt")).map_err(|error| error.to_string())?;
-    let samples = Samples::parse(&text, "samples.txt").map_err(|error| error.to_string())?;
+    let samples = Samples::parse(&tool::text(&folder.join("samples.txt"))?, "samples.txt")
+        .map_err(|error| error.to_string())?;
     Ok((results, samples))
 }
 
@@ -109,42 +85,12 @@ fn judged(unit: &str, at: &[i64]) -> bool {
     bytes <= LARGEST
 }
 
-/// Threads that compute and rest by the script of the seed, while `work` runs.
-fn under_load<T>(seed: u64, loaded: bool, work: impl FnOnce() -> T) -> T {
-    let over = AtomicBool::new(false);
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    // The script: threads, and for how long they compute and then rest.
-    let script = |number: u64| {
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        random.set_stream(number);
-        let threads = if random.random::<bool>() { cores } else { 1 };
-        (threads, random.random_range(0.2..5.0), random.random_range(0.2..8.0))
-    };
-    std::thread::scope(|scope| {
-        if loaded {
-            for thread in 0..cores {
-                let over = &over;
-                scope.spawn(move || {
-                    let mut number = 0;
-                    while !over.load(Relaxed) {
-                        let (threads, busy, rest) = script(number);
-                        number += 1;
-                        let start = Instant::now();
-                        while thread < threads && start.elapsed().as_secs_f64() < busy && !over.load(Relaxed)
-                        {
-                            std::hint::black_box((0..10_000u64).sum::<u64>());
-                        }
-                        while start.elapsed().as_secs_f64() < busy + rest && !over.load(Relaxed) {
-                            std::thread::sleep(Duration::from_millis(20));
-                        }
-                    }
-                });
-            }
-        }
-        let result = work();
-        over.store(true, Relaxed);
-        result
-    })
+/// The script of the seed: threads, and for how long they compute and then rest.
+fn script(seed: u64, number: u64) -> load::Period {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    random.set_stream(number);
+    let threads = if random.random::<bool>() { usize::MAX } else { 1 };
+    (threads, random.random_range(0.2..5.0), random.random_range(0.2..8.0))
 }
 
 /// The median ratio of times, now over before, at the points of both runs.
@@ -163,93 +109,6 @@ fn level(before: &Results, now: &Results) -> Option<f64> {
     ratios.get(ratios.len() / 2).copied()
 }
 
-/// How far the median of a run that is not marked may be from the middle quiet one.
-const NEAR: f64 = 0.05;
-
-/// Does `work` while a thread begins to spin after `delay`, and ends with it.
-fn beside_a_spinner<T>(delay: Duration, work: impl FnOnce() -> T) -> T {
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let start = Instant::now();
-            while !over.load(Relaxed) && start.elapsed() < delay {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            while !over.load(Relaxed) {
-                std::hint::black_box((0..10_000u64).sum::<u64>());
-            }
-        });
-        let result = work();
-        over.store(true, Relaxed);
-        result
-    })
-}
-
-/// Marked trials, and medians of the others beside those of quiet runs.
-fn trials(options: &Options, folder: &Path) -> Result<serde_json::Value, String> {
-    let runs = options.runs.unwrap_or(20);
-    let budget = options.budget.as_deref().unwrap_or("8s");
-    let mut random = ChaCha8Rng::seed_from_u64(options.seed);
-    let (mut quiet, mut beside) = (Vec::new(), Vec::new());
-    let mut longest = Duration::ZERO;
-    for k in 0..runs {
-        let seed = options.seed + k as u64;
-        let start = Instant::now();
-        quiet.push(run(options, folder, budget, seed)?.0);
-        longest = longest.max(start.elapsed());
-        let delay = longest.mul_f64(random.random::<f64>());
-        beside.push((delay, beside_a_spinner(delay, || run(options, folder, budget, seed))?.0));
-    }
-    let is_marked = |results: &Results| results.contaminated.is_some();
-    let mut medians: BTreeMap<Point, Vec<f64>> = BTreeMap::new();
-    let points = |results: &Results| -> Vec<(Point, f64)> {
-        let of = |kernel: &strata_comet::KernelResult| -> Vec<(Point, f64)> {
-            let judged = kernel.points.iter().filter(|point| judged(&kernel.unit, &point.at));
-            judged.map(|point| ((kernel.model.clone(), point.at.clone()), point.belief.median)).collect()
-        };
-        results.kernels.iter().flat_map(of).collect()
-    };
-    for (place, median) in quiet.iter().filter(|run| !is_marked(run)).flat_map(points) {
-        medians.entry(place).or_default().push(median);
-    }
-    medians.values_mut().for_each(|values| values.sort_by(f64::total_cmp));
-    let quiet_marked = quiet.iter().filter(|run| is_marked(run)).count();
-    let marked = beside.iter().filter(|(_, run)| is_marked(run)).count();
-    println!("Runs of {budget}, two nodes ({}), each beside a spinner from a random moment on\n", options.on);
-    columns("the spinner began after | marked | points | within 5 % of quiet");
-    let (mut all, mut near) = (0, 0);
-    for (delay, results) in &beside {
-        let mut cells = ["-".to_owned(), "-".to_owned()];
-        if !is_marked(results) {
-            let ratios: Vec<f64> = points(results)
-                .into_iter()
-                .filter_map(|(place, median)| {
-                    let quiet = medians.get(&place)?;
-                    Some(median / quiet[quiet.len() / 2])
-                })
-                .collect();
-            let close = ratios.iter().filter(|ratio| (*ratio - 1.0).abs() <= NEAR).count();
-            (all, near) = (all + ratios.len(), near + close);
-            cells = [ratios.len().to_string(), close.to_string()];
-        }
-        let [count, close] = cells;
-        let marked = if is_marked(results) { "yes" } else { "no" };
-        println!(
-            "| {:.1} of {:.1} s | {marked} | {count} | {close} |",
-            delay.as_secs_f64(),
-            longest.as_secs_f64()
-        );
-    }
-    println!(
-        "\n{marked} of {runs} trials are marked, and {quiet_marked} of {runs} runs without a spinner; {near} \
-         of {all} medians of unmarked trials are within 5 % of quiet ones"
-    );
-    Ok(serde_json::json!({
-        "bench": "believe", "trials": runs, "marked": marked, "quiet_marked": quiet_marked,
-        "medians": all, "near": near, "seed": options.seed,
-    }))
-}
-
 /// Largest over least medians of runs that are not marked, under load and without.
 fn medians(options: &Options, folder: &Path) -> Result<serde_json::Value, String> {
     let runs = options.runs.unwrap_or(10);
@@ -259,12 +118,17 @@ fn medians(options: &Options, folder: &Path) -> Result<serde_json::Value, String
     columns(
         "load | marked | points of unmarked runs | largest over least median: worst | above 1.10 | all points together",
     );
-    for (name, loaded) in [("that comes and goes", true), ("none", false)] {
-        let all = under_load(options.seed, loaded, || {
-            (0..runs)
-                .map(|k| run(options, folder, budget, options.seed + k as u64))
-                .collect::<Result<Vec<_>, _>>()
-        })?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    for (name, threads) in [("that comes and goes", cores), ("none", 0)] {
+        let all = load::beside(
+            threads,
+            |number| script(options.seed, number),
+            || {
+                (0..runs)
+                    .map(|k| run(options, folder, budget, options.seed + k as u64))
+                    .collect::<Result<Vec<_>, _>>()
+            },
+        )?;
         let marked = all.iter().filter(|(results, _)| results.contaminated.is_some()).count();
         let mut medians: BTreeMap<Point, Vec<f64>> = BTreeMap::new();
         let unmarked = || all.iter().filter(|(results, _)| results.contaminated.is_none());
@@ -296,7 +160,7 @@ fn medians(options: &Options, folder: &Path) -> Result<serde_json::Value, String
             several.len(),
             most / least
         );
-        let key = if loaded { "loaded" } else { "idle" };
+        let key = if threads > 0 { "loaded" } else { "idle" };
         summary[key] = serde_json::json!({
             "marked": marked, "points": several.len(), "worst_ratio": worst.map(|(_, ratio)| ratio), "above": above, "level_ratio": most / least,
         });

@@ -9,10 +9,10 @@
 //! measured ones are medians.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use clap::Parser;
-use strata_benches::{columns, machine};
+use strata_benches::{columns, machine, tool};
 use strata_runtime::Computing;
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
@@ -94,19 +94,9 @@ fn times(node: &mut Node, program: &Program, runs: usize) -> Vec<f64> {
 
 /// The file that `comet` writes of this machine.
 fn measured_here(folder: &Path) -> Result<PathBuf, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(["run", "--release", "--quiet", "-p", "strata-comet", "--features", "cli", "--"]);
-    command
-        .args(["--on", "threads", "--nodes"])
-        .arg(NODES.to_string())
-        .arg("-o")
-        .arg(folder)
-        .stdout(std::process::Stdio::null());
-    let status = command.status().map_err(|error| format!("cannot start cargo: {error}"))?;
-    if !status.success() {
-        return Err(format!("comet ended with {status}"));
-    }
+    let mut command = tool::comet();
+    command.args(["--on", "threads", "--nodes", &NODES.to_string(), "-o"]).arg(folder);
+    tool::run(&mut command)?;
     Ok(folder.join("here.toml"))
 }
 

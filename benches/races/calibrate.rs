@@ -5,13 +5,14 @@
 //! verification, else 1. Those that failed are named: after a short measurement some do.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use clap::Parser;
 use serde_json::json;
 use specc::drive::On;
 use specc::lang::load_paths;
 use strata_benches::calibrated::Outcome;
+use strata_benches::tool;
 
 /// The models go to target/calibration/. Specs that are measured on other machines are left out
 /// (`on mpi`, `on sim`).
@@ -33,8 +34,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
-    strata_benches::run(|arguments: &Arguments| calibrate(root, arguments))
+    strata_benches::run(|arguments: &Arguments| calibrate(&tool::root(), arguments))
 }
 
 /// Calibrates all libraries. One that gets no models is an error at the end; wrong usage, Ctrl-C, or
@@ -62,13 +62,12 @@ fn calibrate(root: &Path, arguments: &Arguments) -> Result<(), String> {
 
 /// Calibrates one library in a process of its own.
 fn measure(root: &Path, library: &str, arguments: &Arguments, outcome: &mut Outcome) -> Result<(), String> {
-    let specc = ["run", "--release", "--quiet", "--package", "specc", "--", "calibrate"];
     let output = format!("target/calibration/{library}");
     // Models of an earlier run do not count.
     let models = root.join(&output).join("models.toml");
     let _absent = std::fs::remove_file(&models);
-    let mut command = Command::new(env!("CARGO"));
-    command.current_dir(root).args(specc).args([&format!("specs/{library}"), "-o", &output]);
+    let mut command = tool::specc();
+    command.args(["calibrate", &format!("specs/{library}"), "-o", &output]);
     command.args(["--on", &arguments.on.to_string(), "--budget", &arguments.budget]);
     command.args(arguments.nodes.iter().flat_map(|nodes| ["--nodes".to_owned(), nodes.to_string()]));
     let status = command.args(&arguments.passed_on).status();

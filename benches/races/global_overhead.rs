@@ -1,5 +1,5 @@
 //! What global memory costs over active messages: each access beside the run-time's own message of
-//! the same kind, on a simulated CM-5, on threads and on MPI; and what its pointers cost.
+//! the same kind, on a simulated CM-5, on threads and on MPI.
 //!
 //!     cargo bench -p strata-benches --features mpi --bench global_overhead
 //!
@@ -15,7 +15,7 @@ use std::rc::Rc;
 use clap::Parser;
 use serde_json::json;
 use strata_benches::{Timings, at_least, head, machine, row, turns};
-use strata_global::{Global, Space, Spread, Way};
+use strata_global::{Global, Space, Way};
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
 
@@ -35,10 +35,6 @@ const ACCESSES: [(&str, usize, f64); 8] = [
 ];
 /// The overhead that Luna claims.
 const CLAIM: f64 = 1.25;
-
-/// What is timed of pointers, and microseconds on Luna's CM-5 (Table 7).
-const POINTERS: [(&str, f64); 4] =
-    [("sptr[i]", 1.24), ("for_my_1d", 0.13), ("for_my_2D", 2.27), ("sptr++", 0.38)];
 
 #[derive(Parser)]
 struct Arguments {
@@ -96,17 +92,9 @@ fn race(&Arguments { rounds }: &Arguments) -> Result<(), String> {
         row(&cells);
         rows.insert((*name).to_owned(), json!(ratios));
     }
-
-    println!("\nPointers, on one node:\n");
-    strata_benches::columns("operation | Luna's CM-5 | here");
-    let mut pointers = serde_json::Map::new();
-    for ((name, micros), here) in POINTERS.iter().zip(pointer_timings(rounds).map_err(told)?) {
-        println!("| {} | {micros} us | {here} |", *name);
-        pointers.insert((*name).to_owned(), (1e9 * here.median()).into());
-    }
     strata_benches::summary(&json!({
         "bench": "global_overhead", "below_claim": inside, "judged": judged,
-        "ratios": rows, "pointers_ns": pointers,
+        "ratios": rows,
     }));
     Ok(())
 }
@@ -170,41 +158,4 @@ fn timings(node: &mut Node, rounds: usize) -> Result<Vec<Timings>, Error> {
         }
     }
     Ok(timings)
-}
-
-/// Seconds of each operation with pointers of Table 7.
-fn pointer_timings(rounds: usize) -> Result<Vec<Timings>, Error> {
-    const MANY: usize = 1 << 16;
-    const COLUMNS: usize = 64;
-    let mut results = Machine::threads(1)?.run(|node| {
-        let mut space = Space::open(node, 8 * MANY + 64)?;
-        let array = space.alloc_blocks::<u64>(MANY / COLUMNS, COLUMNS)?;
-        let nodes = std::hint::black_box(64);
-        let mut timings = vec![Timings::default(); POINTERS.len()];
-        for round in 0..=rounds {
-            for (which, timing) in timings.iter_mut().enumerate() {
-                let start = space.now();
-                let spread = Spread::new(Global::<u64>::new(0, 0), nodes);
-                match which {
-                    0 => (0..MANY).for_each(|i| _ = std::hint::black_box((spread + i as i64).global())),
-                    1 => space.mine(&array).for_each(|at| _ = std::hint::black_box(at)),
-                    2 => space.mine(&array).for_each(|(i, p)| {
-                        _ = std::hint::black_box((i / COLUMNS, i % COLUMNS, p));
-                    }),
-                    _ => {
-                        let mut at = spread;
-                        (0..MANY).for_each(|_| {
-                            at += 1;
-                            at = std::hint::black_box(at);
-                        });
-                    }
-                }
-                if round > 0 {
-                    timing.push((space.now().get() - start.get()) / MANY as f64);
-                }
-            }
-        }
-        Ok(timings)
-    })?;
-    Ok(results.swap_remove(0))
 }

@@ -1,10 +1,10 @@
 //! The same patterns with MPI on SimGrid.
 
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::process::Command;
 
+use strata_benches::tool::write;
 use tempfile::TempDir;
 
 use super::Job;
@@ -67,8 +67,4 @@ impl Smpi {
             format!("smpirun {} ended with {}: {text}{errors}", job.pattern.name(), output.status)
         })
     }
-}
-
-fn write(path: &PathBuf, text: &str) -> Result<(), String> {
-    fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }

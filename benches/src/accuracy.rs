@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::SystemTime;
 
 use clap::Args;
-use strata_model::{ModelSet, Resolved};
+use strata_model::Resolved;
+
+use crate::tool;
 
 /// The options of an experiment.
 #[derive(Args, Clone, Debug)]
@@ -44,7 +45,7 @@ const FITTED: [&str; 3] = ["crates/fit/src", "crates/model/src", "crates/specc/s
 impl Kept {
     /// What the experiment `name` has kept of a machine with a number of nodes.
     pub fn of(name: &str, platform: &str, nodes: usize) -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_owned();
+        let root = tool::root();
         let folder = root.join(format!("target/{name}/{platform}-{nodes}"));
         Self { root, folder, platform: platform.to_owned(), nodes }
     }
@@ -67,37 +68,12 @@ impl Kept {
             if measured {
                 profile.push("--resume");
             }
-            self.specc(&profile, &folder)?;
-            self.specc(&["fit", &samples.to_string_lossy(), "--spec", spec], &folder)?;
+            if tool::specc_into(&folder, &profile)?.contains("sufficed for") {
+                eprintln!("the budget was too short for all points: see {}", folder.display());
+            }
+            tool::specc_into(&folder, &["fit", &samples.to_string_lossy(), "--spec", spec])?;
         }
-        let text = std::fs::read_to_string(&models).map_err(|e| format!("{}: {e}", models.display()))?;
-        ModelSet::read(&text).and_then(|set| set.resolve()).map_err(|e| e.to_string())
-    }
-
-    /// Runs `specc` with an output folder. What it says goes to a file there.
-    fn specc(&self, words: &[&str], folder: &Path) -> Result<(), String> {
-        std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-        let said = folder.join(format!("{}.log", words[0]));
-        let file = File::create(&said).map_err(|e| format!("{}: {e}", said.display()))?;
-        let errors = file.try_clone().map_err(|e| format!("{}: {e}", said.display()))?;
-        let status = Command::new(env!("CARGO"))
-            .current_dir(&self.root)
-            .args(["run", "--release", "--quiet", "--package", "specc", "--"])
-            .args(words)
-            .arg("-o")
-            .arg(folder)
-            .stdout(file)
-            .stderr(errors)
-            .status()
-            .map_err(|e| format!("cannot start cargo: {e}"))?;
-        if !status.success() {
-            return Err(format!("specc {} ended with {status}: see {}", words[0], said.display()));
-        }
-        let text = std::fs::read_to_string(&said).unwrap_or_default();
-        if text.contains("sufficed for") {
-            eprintln!("the budget was too short for all points: see {}", said.display());
-        }
-        Ok(())
+        crate::judge::read(&models)?.resolve().map_err(|e| e.to_string())
     }
 
     /// The times that were simulated before.

@@ -1,9 +1,10 @@
 //! Models that a bench fits itself, as entries of tables.
 
-use strata_fit::{FitOptions, Search, Structure, fit_model};
-use strata_model::expr::parse;
-use strata_model::samples::{Column, ModelSamples, Sample};
+use strata_fit::{FitOptions, Search};
+use strata_model::samples::Sample;
 use strata_select::table::{Compute, Entry, Fitted, Model, Variance, Verdict};
+
+use crate::cost::{expressions, fit, samples};
 
 /// A model of rows over these inputs, with coefficients that are not negative. `compute` gives the
 /// constant and then `terms`; `noise` is the relative variance of a timing. Terms that a `search`
@@ -19,26 +20,10 @@ pub fn entry(
     (compute, noise): (Compute, f64),
     search: Search,
 ) -> Result<Entry, String> {
-    let samples = ModelSamples {
-        name: name.to_owned(),
-        columns: inputs.iter().map(|input| Column::input(*input)).collect(),
-        unit: strata_model::Unit::SECONDS,
-        fit: String::new(),
-        rows,
-    };
-    let terms: Vec<_> = terms
-        .iter()
-        .map(|term| parse(term))
-        .collect::<Result<_, _>>()
-        .map_err(|error| format!("{error:?}"))?;
-    let structure = Structure {
-        inputs: inputs.iter().map(|input| (*input).to_owned()).collect(),
-        terms: terms.clone(),
-        ..Structure::default()
-    };
+    let samples = samples(name, inputs, rows);
+    let terms = expressions(terms)?;
     let options = FitOptions { nonnegative: true, search, ..FitOptions::default() };
-    let fitted =
-        fit_model(&samples, &structure, &options, &|_| None).map_err(|error| error.to_string())?.model;
+    let fitted = fit(&samples, terms.clone(), &options, &|_| None)?;
     let of =
         |text: &str| fitted.terms.iter().find(|term| term.term == text).map_or(0.0, |term| term.coefficient);
     let coefficients: Vec<f64> =

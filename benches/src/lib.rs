@@ -9,16 +9,20 @@
 
 pub mod accuracy;
 pub mod calibrated;
+pub mod cost;
 mod drawn;
 pub mod fitted;
 mod harness;
+pub mod judge;
 mod list;
+pub mod load;
 pub mod nas;
 pub mod peer;
 mod record;
 pub mod solver;
 pub mod sorts;
 pub mod thesis;
+pub mod tool;
 pub mod trust;
 
 use std::ffi::OsString;
@@ -107,6 +111,16 @@ pub fn head(cells: &[&str]) {
 /// As [`head`], of titles with ` | ` between them.
 pub fn columns(titles: &str) {
     println!("| {titles} |\n|{}", "---|".repeat(titles.split(" | ").count()));
+}
+
+/// The lines of a table in a text, of so many columns with ` | ` between them; `#` begins a comment.
+///
+/// # Panics
+/// A line has another number of columns: texts are part of the program.
+pub fn rows<const COLUMNS: usize>(text: &'static str) -> impl Iterator<Item = [&'static str; COLUMNS]> {
+    let cells = |line: &'static str| line.split(" | ").collect::<Vec<_>>().try_into();
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.map(move |line| cells(line).unwrap_or_else(|_| panic!("{COLUMNS} columns: {line}")))
 }
 
 /// The words of the command line, without the one that cargo adds.

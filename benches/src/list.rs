@@ -34,12 +34,13 @@ const fn bench(name: &'static str, what: &'static str) -> Bench {
 }
 
 /// All of them, in the order of the table in `README.md`.
-pub const BENCHES: [Bench; 37] = [
+pub const BENCHES: [Bench; 38] = [
     bench("calibrate", "Calibrates every library under specs/ on this machine"),
     bench("choosing", "How long choices take: the first of a class, later ones").brief(&[]),
     bench("code_size", "How large programs are by all candidates, by one, alone"),
     bench("trust", "How right verdicts, intervals and choices are, on drawn costs"),
     bench("trust_machine", "How right choices are here, idle and under a load"),
+    bench("own", "Choices of fourteen users' libraries beside their old rules"),
     bench("travel", "What choices lose on another machine, before and after a fit"),
     bench("cross", "Times and choices on a machine of which only costs are known")
         .brief(&["--machines", "8"]),
@@ -63,7 +64,7 @@ pub const BENCHES: [Bench; 37] = [
     bench("global", "Global memory on two threads beside plain accesses"),
     bench("global_race", "Global memory beside Lamellar"),
     bench("global_mpi", "Global memory on two processes of MPI").needs("mpi"),
-    bench("global_overhead", "Global memory beside active messages, and its pointers"),
+    bench("global_overhead", "Global memory beside active messages"),
     bench("matmul", "A product of matrices on two nodes beside gemm"),
     bench("tcs", "Connection sets: the thesis's claims, and two threads"),
     bench("tcs_mpi", "Connections between two processes of MPI").needs("mpi"),

@@ -1,7 +1,6 @@
 //! A rival as processes of its own, which answer questions with seconds.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// A peer that runs. Ends when it is dropped.
@@ -18,6 +17,14 @@ impl Peer {
     /// # Errors
     /// Why there is none: a program that does not start, or its last words.
     pub fn start(commands: Vec<Command>) -> Result<Self, String> {
+        let mut peer = Self::spawned(commands)?;
+        match peer.line()?.as_str() {
+            "ready" => Ok(peer),
+            _ => Err(peer.last_words()),
+        }
+    }
+
+    fn spawned(commands: Vec<Command>) -> Result<Self, String> {
         let (mut children, mut questions) = (Vec::new(), Vec::new());
         for mut command in commands {
             let name = command.get_program().to_string_lossy().into_owned();
@@ -28,11 +35,7 @@ impl Peer {
         }
         let output = children.first_mut().and_then(|child| child.stdout.take());
         let answers = output.map(BufReader::new).ok_or("it has no output")?;
-        let mut peer = Self { children, questions, answers };
-        match peer.line()?.as_str() {
-            "ready" => Ok(peer),
-            _ => Err(peer.last_words()),
-        }
+        Ok(Self { children, questions, answers })
     }
 
     /// The last line that it wrote as an error; it has ended.
@@ -47,6 +50,16 @@ impl Peer {
             .unwrap_or_else(|| "it ended".to_owned())
     }
 
+    /// Starts one process that says a line of its own before it answers.
+    ///
+    /// # Errors
+    /// As [`Peer::start`].
+    pub fn greeted(command: Command) -> Result<(Self, String), String> {
+        let mut peer = Self::spawned(vec![command])?;
+        let greeting = peer.line()?;
+        if greeting.is_empty() { Err(peer.last_words()) } else { Ok((peer, greeting)) }
+    }
+
     fn line(&mut self) -> Result<String, String> {
         let mut line = String::new();
         self.answers.read_line(&mut line).map_err(|e| e.to_string())?;
@@ -58,11 +71,19 @@ impl Peer {
     /// # Errors
     /// Its last words.
     pub fn seconds(&mut self, question: &str) -> Result<f64, String> {
+        let line = self.answer(question)?;
+        line.parse().map_err(|_| self.last_words())
+    }
+
+    /// The line with which it answers a question.
+    ///
+    /// # Errors
+    /// It cannot be asked.
+    pub fn answer(&mut self, question: &str) -> Result<String, String> {
         for questions in &mut self.questions {
             writeln!(questions, "{question}").and_then(|()| questions.flush()).map_err(|e| e.to_string())?;
         }
-        let line = self.line()?;
-        line.parse().map_err(|_| self.last_words())
+        self.line()
     }
 }
 
@@ -74,12 +95,4 @@ impl Drop for Peer {
             let _ = child.wait();
         }
     }
-}
-
-/// Writes a file that a peer is made from.
-///
-/// # Errors
-/// The path, and why it cannot be written.
-pub fn write(path: &Path, text: &str) -> Result<(), String> {
-    std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
 }

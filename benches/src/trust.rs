@@ -10,17 +10,14 @@ use chacha20::ChaCha8Rng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
-use strata_fit::{FitOptions, Structure, fit_model};
-use strata_model::expr::parse;
-use strata_model::samples::{Column, ModelSamples, Notes, Sample, Timing};
-use strata_model::set::{Model, Resolved, expected_ratio};
-use strata_model::{ModelSet, Program};
-use strata_select::{
-    Question, Row, Source,
-    choice::odds,
-    choose_among, normal,
-    table::{About, Domain, Info, Parameter, Prediction},
-};
+use specc::competition::Competition;
+use strata_fit::FitOptions;
+use strata_model::ModelSet;
+use strata_model::samples::{ModelSamples, Notes, Sample, Timing};
+use strata_model::set::{self, LibraryCandidate, Model, ParameterRange};
+use strata_select::table::Step;
+
+use crate::cost::{Cost, expressions, fit, median, normal, samples};
 
 /// The kinds of noise.
 pub const KINDS: [&str; 5] = ["Gaussian", "log-normal", "two speeds", "outliers", "quantised clock"];
@@ -28,7 +25,6 @@ const NAMES: [&str; 8] = ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"];
 /// Terms of the true costs: those of `n` alone, and those of candidates with a parameter.
 const PLAIN: [&str; 5] = ["n", "n*log2(n)", "sqrt(n)", "log2(n)", "max(0,n-32768)"];
 const WITH: [&str; 3] = ["n/w", "w", "w*log2(n)"];
-static WIDTHS: [Parameter; 1] = [Parameter::new("w", 1, 32)];
 const LEAST: f64 = 64.0;
 const GREATEST: f64 = 1_048_576.0;
 /// Timings of each point, points of each kind.
@@ -48,13 +44,9 @@ struct Machine {
 }
 
 impl Machine {
-    fn normal(&mut self) -> f64 {
-        normal::draw(self.rng.random_range(0.0..1.0), self.rng.random_range(0.0..1.0))
-    }
-
     /// One timing of a cost.
     fn time(&mut self, cost: f64) -> Timing {
-        let (e, chance) = (self.normal(), self.rng.random_range(0.0..1.0));
+        let (e, chance) = (normal(&mut self.rng), self.rng.random_range(0.0..1.0));
         let seconds = match self.kind {
             0 => cost * (1.0 + 0.05 * e).max(0.2),
             1 => cost * (0.15 * e).exp(),
@@ -76,7 +68,7 @@ impl Machine {
 
 /// The true cost of a candidate.
 struct Truth {
-    terms: Vec<(f64, &'static str, Program)>,
+    terms: Cost,
     with: bool,
     /// Whether one of its terms is withheld from the fit.
     hidden: bool,
@@ -85,8 +77,7 @@ struct Truth {
 impl Truth {
     /// The cost at a size and, where there is a parameter, its value.
     fn cost(&self, at: &[f64]) -> f64 {
-        let at = &[at[0], at.get(1).copied().unwrap_or(1.0)];
-        self.terms.iter().map(|(c, _, term)| c * term.eval(at)).sum()
+        self.terms.at(&[at[0], at.get(1).copied().unwrap_or(1.0)])
     }
 
     /// The least cost over the parameter.
@@ -94,45 +85,10 @@ impl Truth {
         let widths = if self.with { 1..=32 } else { 1..=1 };
         widths.map(|w| self.cost(&[n, f64::from(w)])).fold(f64::INFINITY, f64::min)
     }
-}
 
-/// The fitted model of a candidate.
-struct Believed<'a> {
-    resolved: &'a Resolved,
-    name: &'static str,
-    with: bool,
-    expected_ratio: f64,
-}
-
-impl Believed<'_> {
-    fn predict(&self, n: f64, parameters: &[i64]) -> Option<Prediction> {
-        let w = parameters.first().map_or(1.0, |w| *w as f64);
-        self.resolved.predict(self.name, 1, &[n, w][..if self.with { 2 } else { 1 }])
-    }
-}
-
-/// All candidates of a library.
-struct AllBelieved<'a>(&'a [Believed<'a>]);
-
-impl Source for AllBelieved<'_> {
-    fn info(&self) -> Info<'_> {
-        Info::of(Domain { nodes: Domain::ANY_NODES, inputs: &[(f64::NEG_INFINITY, f64::INFINITY)] })
-    }
-
-    fn seconds(&self, candidate: usize, _: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-        let believed = self.0.get(candidate)?;
-        let w = parameters.first().map_or(1.0, |w| *w as f64);
-        let inputs = [*inputs.first()?, w];
-        believed.resolved.seconds(believed.name, 1, &inputs[..if believed.with { 2 } else { 1 }])
-    }
-
-    fn predict(&self, candidate: usize, _: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-        self.0.get(candidate)?.predict(*inputs.first()?, parameters)
-    }
-
-    fn about(&self, candidate: usize) -> About {
-        let expected_ratio = self.0.get(candidate).map_or(1.0, |believed| believed.expected_ratio);
-        About { expected_ratio, ..About::default() }
+    /// Its inputs.
+    fn inputs(&self) -> &'static [&'static str] {
+        &["n", "w"][..1 + usize::from(self.with)]
     }
 }
 
@@ -192,27 +148,36 @@ pub fn library(kind: usize, seed: u64) -> Tally {
     let mut machine =
         Machine { kind, rng: ChaCha8Rng::seed_from_u64(seed ^ 0x7275_7374), moment: 0.0, slow: false };
     let models = measured(&truths, &mut machine, &mut rng);
-    let set = ModelSet { models, ..ModelSet::default() };
+    let width = ParameterRange {
+        name: "w".to_owned(),
+        min: 1,
+        max: 32,
+        step: Step::ONE,
+        root: None,
+        first: None,
+        last: None,
+    };
+    let candidate = |(truth, name): (&Truth, &str)| LibraryCandidate {
+        name: name.to_owned(),
+        model: name.to_owned(),
+        arguments: truth.inputs().iter().map(|input| (*input).to_owned()).collect(),
+        parameters: if truth.with { vec![width.clone()] } else { Vec::new() },
+        requires: Vec::new(),
+    };
+    let library = set::Library {
+        name: "made_up".to_owned(),
+        inputs: vec!["n".to_owned()],
+        candidates: truths.iter().zip(NAMES).map(candidate).collect(),
+        incumbent: None,
+        equal: Vec::new(),
+        regret: None,
+    };
+    let set = ModelSet { models, libraries: vec![library], ..ModelSet::default() };
     let mut tally = Tally::default();
-    let Ok(resolved) = set.resolve() else { return tally };
-    let believed: Vec<Believed<'_>> = (truths.iter().zip(NAMES))
-        .map(|(truth, name)| Believed {
-            resolved: &resolved,
-            name,
-            with: truth.with,
-            expected_ratio: set.model(name).map_or(1.0, |model| expected_ratio(model.own_error)),
-        })
-        .collect();
-    let parameters = |b: &Believed<'_>| -> &'static [Parameter] { if b.with { &WIDTHS } else { &[] } };
-    let rows: Vec<Row> = believed.iter().map(|b| Row::new(b.name, parameters(b))).collect();
+    let Ok(competition) = Competition::new(&set, "made_up") else { return tally };
     for _ in 0..CHOICES {
         let n = size(&mut rng);
-        let inputs = [n];
-        let question = Question::new(1, &inputs);
-        let source = AllBelieved(&believed);
-        let Ok(choice) = choose_among(("made_up", ""), rows.clone(), &source, question, &|_| true) else {
-            continue;
-        };
+        let Ok(choice) = competition.choose(&[n], None) else { continue };
         let w = choice.parameters.first().map_or(1.0, |w| *w as f64);
         let taken = truths[choice.index].cost(&[n, w]);
         let least = truths.iter().map(|t| t.least(n)).fold(f64::INFINITY, f64::min);
@@ -225,20 +190,7 @@ pub fn library(kind: usize, seed: u64) -> Tally {
         tally.right += usize::from(right);
         tally.regret += regret;
         tally.worst = tally.worst.max(regret);
-        let mut place = 0;
-        let mut predictions = Vec::new();
-        for (index, b) in believed.iter().enumerate() {
-            let widths = if b.with { 1..=32 } else { 1..=1 };
-            let all = widths.filter_map(|w| b.predict(n, &[w][..usize::from(b.with)]));
-            let best = all.min_by(|a, b| a.seconds.get().total_cmp(&b.seconds.get()));
-            if let Some(best) = best.and_then(|best| best.times(b.expected_ratio)) {
-                if index == choice.index {
-                    place = predictions.len();
-                }
-                predictions.push(best);
-            }
-        }
-        if let Some(odds) = odds(&predictions, place) {
+        if let Some(odds) = competition.odds(&[n], &choice) {
             let bin = &mut tally.bins[((odds.fastest * 10.0) as usize).min(9)];
             *bin = (bin.0 + 1, bin.1 + odds.fastest, bin.2 + usize::from(right));
             let claimed = choice.predicted.map_or(f64::NAN, |p| odds.loss / p.seconds.get());
@@ -263,14 +215,10 @@ fn truth(rng: &mut ChaCha8Rng) -> Truth {
     // About the same time for a medium problem, so that crossovers are near for some and far for
     // others.
     let share = |rng: &mut ChaCha8Rng| f64::exp2(rng.random_range(-2.5..2.5));
-    let terms = names
-        .into_iter()
-        .filter_map(|name| {
-            let program = Program::compile(&parse(name).ok()?, &["n", "w"]).ok()?;
-            let at = program.eval(&middle).max(program.eval(&[GREATEST, 6.0]) / 100.0).max(1e-3);
-            Some((2e-5 * share(rng) / at, name, program))
-        })
-        .collect();
+    let terms = Cost::of(names, &["n", "w"], |_, term| {
+        let at = term.eval(&middle).max(term.eval(&[GREATEST, 6.0]) / 100.0).max(1e-3);
+        2e-5 * share(rng) / at
+    });
     Truth { terms, with, hidden: rng.random_range(0..4) == 0 }
 }
 
@@ -278,8 +226,6 @@ fn truth(rng: &mut ChaCha8Rng) -> Truth {
 fn measured(truths: &[Truth], machine: &mut Machine, rng: &mut ChaCha8Rng) -> Vec<Model> {
     let mut all: Vec<ModelSamples> = (truths.iter().zip(NAMES))
         .map(|(truth, name)| {
-            let columns: Vec<Column> =
-                ["n", "w"][..1 + usize::from(truth.with)].iter().map(|c| Column::input(*c)).collect();
             let row = |i: usize, rng: &mut ChaCha8Rng| {
                 // As a spec's loops: a grid to its corners. What is held out is drawn from the
                 // whole range.
@@ -290,17 +236,10 @@ fn measured(truths: &[Truth], machine: &mut Machine, rng: &mut ChaCha8Rng) -> Ve
                     true => [n.round(), widths[i % widths.len()]],
                     false => [size(rng), f64::from(rng.random_range(1..=32))],
                 };
-                let values = at[..columns.len()].to_vec();
+                let values = at[..truth.inputs().len()].to_vec();
                 Sample { verify: i >= FITTED, values, line: i + 2, ..Sample::default() }
             };
-            let rows = (0..FITTED + HELD_OUT).map(|i| row(i, rng)).collect();
-            ModelSamples {
-                name: name.into(),
-                columns,
-                unit: strata_model::Unit::SECONDS,
-                fit: String::new(),
-                rows,
-            }
+            samples(name, truth.inputs(), (0..FITTED + HELD_OUT).map(|i| row(i, rng)).collect())
         })
         .collect();
     for _ in 0..SWEEPS {
@@ -317,9 +256,7 @@ fn measured(truths: &[Truth], machine: &mut Machine, rng: &mut ChaCha8Rng) -> Ve
         }
     }
     all.iter_mut().flat_map(|model| &mut model.rows).for_each(|row| {
-        let mut sorted: Vec<f64> = row.notes.timings.iter().map(|t| t.seconds).collect();
-        sorted.sort_by(f64::total_cmp);
-        row.seconds = sorted[SWEEPS / 2];
+        row.seconds = median(&mut row.notes.timings.iter().map(|t| t.seconds).collect::<Vec<f64>>());
         row.notes = Notes {
             repeats: SWEEPS as u32,
             timings: std::mem::take(&mut row.notes.timings),
@@ -327,14 +264,10 @@ fn measured(truths: &[Truth], machine: &mut Machine, rng: &mut ChaCha8Rng) -> Ve
         };
     });
     let fitted = truths.iter().zip(&all).map(|(truth, samples)| {
-        let named = truth.terms.iter().map(|t| t.1).skip(usize::from(truth.hidden)).filter(|t| *t != "1");
+        let named = truth.terms.0.iter().map(|term| &*term.1).skip(usize::from(truth.hidden));
         let null = if truth.with { "n" } else { "n^1.5" };
-        let structure = Structure {
-            inputs: samples.columns.iter().map(|c| c.text.clone()).collect(),
-            terms: named.chain([null]).filter_map(|t| parse(t).ok()).collect(),
-            ..Structure::default()
-        };
-        fit_model(samples, &structure, &FitOptions::default(), &|_| None).map(|f| f.model)
+        let terms = expressions(named.filter(|term| *term != "1").chain([null]))?;
+        fit(samples, terms, &FitOptions::default(), &|_| None)
     });
     let nothing = |samples: &ModelSamples| Model { name: samples.name.clone(), ..Model::default() };
     fitted.zip(&all).map(|(model, samples)| model.unwrap_or_else(|_| nothing(samples))).collect()

@@ -61,7 +61,6 @@ impl Drawn {
 /// One grid.
 #[derive(Clone, Copy)]
 pub(crate) struct Cell {
-    pub(crate) size: [usize; 2],
     /// Among the thesis's layouts, by its terms.
     pub(crate) short: Outcome,
     /// Among the thesis's layouts, by our terms.
@@ -75,8 +74,6 @@ pub(crate) struct Cell {
 /// A choice on one grid.
 #[derive(Clone, Copy)]
 pub(crate) struct Outcome {
-    pub(crate) chosen: Layout,
-    pub(crate) best: Layout,
     /// Time of the choice over that of the fastest.
     pub(crate) ratio: f64,
     /// Time of squares over that of the fastest, where they take the grid.
@@ -128,7 +125,7 @@ pub(crate) fn judge(
         }
         let family = outcome_of(&every, predicted.first().map(|(layout, _)| *layout));
         let printed = control::gain(&target.name, size).filter(|_| target.nodes == control::NODES);
-        all.push(Cell { size, short, long, all: family, printed });
+        all.push(Cell { short, long, all: family, printed });
     }
     Ok(all)
 }
@@ -136,10 +133,10 @@ pub(crate) fn judge(
 fn outcome(times: &[Timed], chosen: Layout, squares: Layout) -> Option<Outcome> {
     let of = |layout: Layout| times.iter().find(|(other, _)| *other == layout).map(|(_, seconds)| *seconds);
     let valid = times.iter().filter(|(_, seconds)| !seconds.is_nan());
-    let (best, least) = *valid.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (_, least) = *valid.min_by(|a, b| a.1.total_cmp(&b.1))?;
     let ratio = of(chosen)? / least;
     let square = of(squares).filter(|seconds| !seconds.is_nan()).map(|seconds| seconds / least);
-    ratio.is_finite().then_some(Outcome { chosen, best, ratio, square })
+    ratio.is_finite().then_some(Outcome { ratio, square })
 }
 
 /// The share of grids on which squares are the fastest, of those that they take.

@@ -15,19 +15,14 @@
 //! on where it was. The default is 16 nodes; `--whole` is the whole experiment, in hours.
 //!
 //! `--extra 25` also tries the extra rows and columns of boundary nodes on so many grids of each
-//! machine, with models of `specs/stencil/edges` ([`extra`]), and `--halos 25` widths of halos with
-//! models of `specs/stencil/halos` ([`halos`]), both on the most of `--nodes`; `--cells 0` does
-//! only that; `--map FOLDER` writes maps of who wins where and of the errors as JSON and SVG
-//! ([`map`]).
+//! machine, with models of `specs/stencil/edges` ([`extra`]), on the most of `--nodes`; `--cells 0`
+//! does only that.
 
 mod cells;
 mod control;
 mod extra;
-mod halos;
-mod map;
 mod target;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -64,15 +59,9 @@ struct Arguments {
     /// Grids of each machine on which extra rows and columns are tried
     #[arg(long, value_name = "GRIDS", default_value_t = 0)]
     extra: usize,
-    /// Grids of each machine on which widths of halos are tried
-    #[arg(long, value_name = "GRIDS", default_value_t = 0)]
-    halos: usize,
-    /// All of it: 16, 32 and 64 nodes, 500 grids in each way, 25 with extra rows, 25 halos
+    /// All of it: 16, 32 and 64 nodes, 500 grids in each way, 25 with extra rows
     #[arg(long)]
     whole: bool,
-    /// Where maps of the fastest layouts and of the errors go, as JSON and SVG
-    #[arg(long, value_name = "FOLDER")]
-    map: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -123,11 +112,11 @@ struct Part {
 
 fn run(options: &Arguments) -> Result<(), String> {
     let Options { nodes, platforms, seed } = &options.shared;
-    let (nodes, cells, extra_grids, halo_grids) = match options.whole {
-        true => (vec![16, 32, 64], 500, 25, 25),
-        false => (nodes.clone(), options.cells, options.extra, options.halos),
+    let (nodes, cells, extra_grids) = match options.whole {
+        true => (vec![16, 32, 64], 500, 25),
+        false => (nodes.clone(), options.cells, options.extra),
     };
-    let (mut parts, mut extras, mut halos) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut parts, mut extras) = (Vec::new(), Vec::new());
     let most = nodes.iter().copied().max().unwrap_or(1);
     if cells > 0 {
         columns(
@@ -140,15 +129,11 @@ fn run(options: &Arguments) -> Result<(), String> {
             if extra_grids > 0 && nodes == most {
                 extras.extend(extra::judge(&target, extra_grids, *seed)?);
             }
-            if halo_grids > 0 && nodes == most {
-                halos.extend(halos::judge(&target, halo_grids, *seed)?);
-            }
             if cells == 0 {
                 continue;
             }
             let short = target.models("thesis")?;
             let long = if options.short { None } else { Some(target.models("simulated")?) };
-            let mut wrong = Vec::new();
             for drawn in Drawn::ALL {
                 let all = cells::judge(&target, &short, long.as_ref(), drawn, cells, *seed)?;
                 for by in By::ALL {
@@ -162,10 +147,6 @@ fn run(options: &Arguments) -> Result<(), String> {
                         parts.push(part);
                     }
                 }
-                wrong.extend(all);
-            }
-            if let Some(folder) = &options.map {
-                map::write(folder, &target, &short, &wrong)?;
             }
         }
     }
@@ -190,7 +171,6 @@ fn run(options: &Arguments) -> Result<(), String> {
         control::report(*seed);
     }
     let extra_right = extra::report(&extras);
-    let halos_right = halos::report(&halos);
     let one = |part: &Part| {
         let mut all = figures(&part.outcomes);
         all["machine"] = json!(part.machine);
@@ -203,7 +183,6 @@ fn run(options: &Arguments) -> Result<(), String> {
     strata_benches::summary(&json!({
         "bench": "stencil_accuracy", "seed": seed, "nodes": nodes, "totals": totals,
         "extra_rows": extras.len(), "extra_rows_right": extra_right,
-        "halos": halos.len(), "halos_right": halos_right,
         "parts": parts.iter().map(one).collect::<Vec<_>>(),
     }));
     Ok(())

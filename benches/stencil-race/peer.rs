@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use strata_benches::peer::{Peer, write};
+use strata_benches::peer::Peer;
+use strata_benches::tool::write;
 
 /// Devito on so many threads; an error says why it is absent.
 pub(crate) fn devito(folder: &Path, threads: usize) -> Result<Peer, String> {

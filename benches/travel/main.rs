@@ -2,19 +2,15 @@
 //! fitted them to the machine in a second, and after a full calibration.
 //!
 //!     cargo bench -p strata-benches --bench travel
-//!     cargo bench -p strata-benches --bench travel -- --here
 //!     cargo bench -p strata-benches --bench travel -- --learning
 //!     cargo bench -p strata-benches --bench travel -- --teams
-//!     cargo bench -p strata-benches --bench travel -- --widths
 //!
-//! All but the second are deterministic.
+//! All are deterministic.
 
 mod fitting;
-mod here;
 mod learning;
 mod machine;
 mod teams;
-mod widths;
 
 use std::process::ExitCode;
 
@@ -33,18 +29,12 @@ struct Arguments {
     /// Seconds that a program fits itself
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
     budget: f64,
-    /// Instead: the local sorts on this machine
-    #[arg(long)]
-    here: bool,
     /// Instead: choices that learn, on made-up times
     #[arg(long)]
     learning: bool,
     /// Instead: sorts and streams of collectives of simulated nodes
     #[arg(long)]
     teams: bool,
-    /// Instead: how much the machines differ that models are of
-    #[arg(long)]
-    widths: bool,
 }
 
 /// The first machine: those before it were looked at while the fit was made.
@@ -59,8 +49,6 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<(), String> {
     match arguments {
-        Arguments { here: true, .. } => here::run(arguments.budget),
-        Arguments { widths: true, .. } => widths::run(),
         Arguments { learning: true, .. } => learning::run(),
         Arguments { teams: true, machines, .. } => teams::run(*machines, arguments.budget),
         _ => made_up(arguments),

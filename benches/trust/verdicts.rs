@@ -14,14 +14,13 @@ use chacha20::ChaCha8Rng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
+use strata_benches::cost::{Cost, expressions, fit, grid, median, normal, samples};
 use strata_fit::stats::mean_relative_error;
-use strata_fit::{FitOptions, Search, Structure, fit_model};
+use strata_fit::{FitOptions, Search};
 use strata_interchange::{HoldOut, Selection, read};
-use strata_model::expr::parse;
-use strata_model::samples::{Column, ModelSamples, Notes, Sample, Timing};
+use strata_model::ModelSet;
+use strata_model::samples::{ModelSamples, Notes, Sample, Timing};
 use strata_model::set::Model;
-use strata_model::{ModelSet, Program};
-use strata_select::normal;
 
 /// The kinds of trouble.
 pub(crate) const KINDS: [&str; 12] = [
@@ -47,7 +46,7 @@ const PAIRS: [&str; 8] =
 struct Case {
     kind: usize,
     inputs: Vec<&'static str>,
-    terms: Vec<(f64, String, Program)>,
+    terms: Cost,
     /// Whether the fit is given the terms, and how many of them are withheld.
     named: bool,
     withheld: usize,
@@ -86,12 +85,9 @@ impl Case {
         texts.dedup();
         texts.insert(0, "1".to_owned());
         let middle: Vec<f64> = inputs.iter().map(|(_, low, high)| (low * high).sqrt()).collect();
-        let terms = texts.into_iter().filter_map(|text| {
-            let program = Program::compile(&parse(&text).ok()?, &names).ok()?;
-            let at = program.eval(&middle).max(1e-9);
-            Some((TYPICAL / at * f64::exp2(rng.random_range(-3.0..3.0)), text, program))
+        let terms = Cost::of(texts, &names, |_, term| {
+            TYPICAL / term.eval(&middle).max(1e-9) * f64::exp2(rng.random_range(-3.0..3.0))
         });
-        let terms: Vec<_> = terms.collect();
         let named = matches!(kind, 1 | 2 | 11);
         let missing = kind == 2 || kind == 11 && rng.random_bool(0.5);
         let distinct = distinct(&points, 0);
@@ -110,7 +106,7 @@ impl Case {
         };
         Self {
             kind,
-            withheld: usize::from(missing && terms.len() > 1),
+            withheld: usize::from(missing && terms.0.len() > 1),
             named,
             search: if missing && rng.random_bool(0.5) { Search::Never } else { Search::WhenNeeded },
             inputs: names,
@@ -127,8 +123,7 @@ impl Case {
     }
 
     fn cost(&self, at: &[f64]) -> f64 {
-        let sum: f64 = self.terms.iter().map(|(c, _, term)| c * term.eval(at)).sum();
-        sum * if self.is_special(at[0]) { self.factor } else { 1.0 }
+        self.terms.at(at) * if self.is_special(at[0]) { self.factor } else { 1.0 }
     }
 
     /// Whether the cost has its factor at a value of the first input.
@@ -151,7 +146,7 @@ impl Case {
 
     /// The factor of one measurement's noise.
     fn disturbed(&self, slow: bool, rng: &mut ChaCha8Rng) -> f64 {
-        let noise = (self.noise * normal::draw(rng.random_range(0.0..1.0), rng.random_range(0.0..1.0))).exp();
+        let noise = (self.noise * normal(rng)).exp();
         let out = self.kind == 9 && rng.random_bool(self.share);
         noise * if out || self.kind == 8 && slow { self.factor } else { 1.0 }
     }
@@ -211,13 +206,7 @@ impl Case {
             let notes = Notes { repeats: SWEEPS as u32, timings, ..Notes::default() };
             Sample { verify, seconds, values, notes, line: line + 1 }
         });
-        ModelSamples {
-            name: "m".into(),
-            columns: self.inputs.iter().map(|name| Column::input(*name)).collect(),
-            unit: strata_model::Unit::SECONDS,
-            fit: String::new(),
-            rows: rows.collect(),
-        }
+        samples("m", &self.inputs, rows.collect())
     }
 
     fn fitted(&self, rng: &mut ChaCha8Rng) -> Option<Model> {
@@ -228,16 +217,11 @@ impl Case {
             let text = self.file(rng);
             read(text.as_bytes(), "m.csv", None, &selection).ok()?.samples.models.pop()?
         };
-        let named = self.terms.iter().skip(1 + self.withheld).map(|t| t.1.as_str());
-        let null = ["sqrt(n)", "n"].into_iter().find(|null| self.terms.iter().all(|t| t.1 != *null));
-        let named: Vec<&str> = if self.named { named.chain(null).collect() } else { Vec::new() };
-        let structure = Structure {
-            inputs: self.inputs.iter().map(|name| (*name).to_owned()).collect(),
-            terms: named.into_iter().filter_map(|t| parse(t).ok()).collect(),
-            ..Structure::default()
-        };
+        let texts = || self.terms.0.iter().map(|term| term.1.as_str());
+        let null = ["sqrt(n)", "n"].into_iter().find(|null| texts().all(|term| term != *null));
+        let named = texts().skip(1 + self.withheld).chain(null).filter(|_| self.named);
         let options = FitOptions { search: self.search, ..FitOptions::default() };
-        fit_model(&samples, &structure, &options, &|_| None).ok().map(|fitted| fitted.model)
+        fit(&samples, expressions(named).ok()?, &options, &|_| None).ok()
     }
 
     /// A point in the measured ranges.
@@ -253,11 +237,6 @@ impl Case {
         }
         at
     }
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 fn is_round(value: f64) -> bool {
@@ -308,9 +287,7 @@ fn points(inputs: &[(&str, f64, f64)], kind: usize, rng: &mut ChaCha8Rng) -> Vec
         values.dedup();
         values
     });
-    grids.fold(vec![Vec::new()], |points: Vec<Vec<f64>>, grid| {
-        points.iter().flat_map(|p| grid.iter().map(move |v| [p.as_slice(), &[*v]].concat())).collect()
-    })
+    grid(grids)
 }
 
 /// What came of the cases of one kind, or of all.
@@ -402,7 +379,7 @@ pub(crate) fn judge(kind: usize, seed: u64, say: bool) -> Verdicts {
     verdicts.rightly += usize::from(called && error <= accept);
     if say && called != (error <= accept) {
         let model = &set.models[0];
-        let truth: Vec<String> = case.terms.iter().map(|(c, text, _)| format!("{c:.2e}*{text}")).collect();
+        let truth: Vec<String> = case.terms.0.iter().map(|(c, text, _)| format!("{c:.2e}*{text}")).collect();
         let found = model.terms.iter().filter(|t| t.relevant);
         let found: Vec<String> = found.map(|t| format!("{:.2e}*{}", t.coefficient, t.term)).collect();
         println!(

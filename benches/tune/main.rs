@@ -1,5 +1,5 @@
 //! What tuning costs, finds and gains: the price of a visit (Borg 2006, §6.3.2), searches on
-//! made-up landscapes and on measured times, NAS MG and CG, which are not changed for it (§6.4), and
+//! made-up landscapes, NAS MG and CG, which are not changed for it (§6.4), and
 //! messages between two threads (§6.1).
 //!
 //!     cargo bench -p strata-benches --features tune --bench tune
@@ -11,7 +11,6 @@
 
 #[path = "../../crates/tune/tests/it/common/landscape.rs"]
 mod landscape;
-mod measured;
 mod nas;
 mod overhead;
 mod ping;
@@ -31,9 +30,6 @@ struct Arguments {
     /// Searches on made-up landscapes; all parts where none is named
     #[arg(long)]
     policies: bool,
-    /// Searches on measured times
-    #[arg(long)]
-    measured: bool,
     /// The price of a visit
     #[arg(long)]
     overhead: bool,
@@ -69,18 +65,15 @@ fn main() -> ExitCode {
 }
 
 fn measure(arguments: &Arguments) -> Result<(), Error> {
-    let &Arguments { policies, measured, overhead, nas, ping, class, kernel, run } = arguments;
+    let &Arguments { policies, overhead, nas, ping, class, kernel, run } = arguments;
     if let Some(kernel) = kernel {
         return nas::kernel(kernel, class);
     }
-    let all = ![policies, measured, overhead, nas, ping].contains(&true);
+    let all = ![policies, overhead, nas, ping].contains(&true);
     let mut summary = Map::new();
     println!("{}\n", machine());
     if all || policies {
         summary.insert("policies".into(), policies::measure(run));
-    }
-    if all || measured {
-        summary.insert("measured".into(), measured::measure(run)?);
     }
     if all || overhead {
         summary.insert("overhead".into(), overhead::measure(run)?);

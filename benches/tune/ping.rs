@@ -112,10 +112,10 @@ impl Side<'_> {
 
 /// What is measured.
 #[derive(Clone, Copy)]
-pub(crate) struct Cell {
-    pub(crate) bytes: usize,
-    pub(crate) pong: bool,
-    pub(crate) touch: bool,
+struct Cell {
+    bytes: usize,
+    pong: bool,
+    touch: bool,
 }
 
 /// Runs `program` with a function that sends one message there, and back with ping-pong; it returns
@@ -173,20 +173,13 @@ fn seconds(send: &mut dyn FnMut(Ways), ways: Ways, count: u32) -> f64 {
     start.elapsed().as_secs_f64() / f64::from(count)
 }
 
-pub(crate) fn median(times: &[f64]) -> f64 {
+fn median(times: &[f64]) -> f64 {
     Timings::from_iter(times.iter().copied()).median()
 }
 
 /// The routines of this processor.
 fn all() -> Vec<How> {
     routines().iter().map(|routine| Some(*routine)).collect()
-}
-
-/// Several timings in seconds of a message by each pair of routines, in the order of
-/// [`times_of_pairs`], and the number of routines.
-pub(crate) fn pairs(cell: Cell, passes: usize) -> Result<(Vec<Vec<f64>>, usize), Error> {
-    let (times, _) = with_peer(cell, untuned()?, |send| times_of_pairs(send, passes))?;
-    Ok((times, all().len()))
 }
 
 /// Several timings of each pair of routines: of sender `number / all().len()` and of receiver

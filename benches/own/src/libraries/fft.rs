@@ -1,14 +1,12 @@
 //! Fourier transforms of prime length by `rustfft`: Rader's algorithm or Bluestein's. The crate
 //! takes Rader's where no prime factor of the length less one exceeds 23.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use rustfft::FftPlanner;
 use rustfft::algorithm::{BluesteinsAlgorithm, RadersAlgorithm};
 use rustfft::num_complex::Complex;
 
-use crate::library::{Candidate, Input, Library, Way};
 use crate::random::fractions;
 
 /// A planned transform.
@@ -66,6 +64,13 @@ pub struct Signal {
     scratch: Vec<Complex<f64>>,
 }
 
+impl Signal {
+    /// Its spectrum, once that was computed.
+    pub fn spectrum(&self) -> &[Complex<f64>] {
+        &self.spectrum
+    }
+}
+
 /// A signal for this transform.
 pub fn signal(transform: &Transform, seed: u64) -> Signal {
     let zeros = |count| vec![Complex::default(); count];
@@ -78,56 +83,4 @@ pub fn signal(transform: &Transform, seed: u64) -> Signal {
 /// Computes the spectrum.
 pub fn process(transform: &Transform, Signal { values, spectrum, scratch }: &mut Signal) {
     transform.process_immutable_with_scratch(values, spectrum, scratch);
-}
-
-/// The plan of a length, made once.
-fn planned(length: usize, way: usize) -> Transform {
-    static PLANS: Mutex<BTreeMap<(usize, usize), Transform>> = Mutex::new(BTreeMap::new());
-    let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
-    let plan = || if way == 0 { rader(length) } else { bluestein(length) };
-    Arc::clone(plans.entry((length, way)).or_insert_with(plan))
-}
-
-/// The library.
-pub struct Fft;
-
-/// A signal for each algorithm.
-pub struct Both {
-    plans: [Transform; 2],
-    signals: [Signal; 2],
-    taken: usize,
-}
-
-impl Library for Fft {
-    const NAME: &'static str = "fft";
-    const OLD: &'static str = "rustfft: Rader up to a factor of 23";
-    const INPUTS: &'static [Input] =
-        &[Input::new("n", 47, GREATEST), Input::new("factor", 3, GREATEST_FACTOR)];
-    const CANDIDATES: &'static [Candidate] = &[Candidate::new("rader"), Candidate::new("bluestein")];
-    type Problem = Both;
-    type Answer = ();
-
-    fn problem(x: &[usize], seed: u64) -> Both {
-        let plans = [planned(x[0], 0), planned(x[0], 1)];
-        let signals = [signal(&plans[0], seed), signal(&plans[1], seed)];
-        Both { plans, signals, taken: 0 }
-    }
-
-    fn solve(both: &mut Both, way: Way) {
-        both.taken = way.candidate;
-        process(&both.plans[way.candidate], &mut both.signals[way.candidate]);
-    }
-
-    fn numbers(both: &Both, (): &()) -> Vec<f64> {
-        both.signals[both.taken].spectrum.iter().flat_map(|value| [value.re, value.im]).collect()
-    }
-
-    fn old(x: &[usize]) -> Way {
-        Way::of(usize::from(x[1] > 23))
-    }
-
-    fn near(x: &[usize]) -> Vec<usize> {
-        let (n, factor) = prime(x[0], x[1]);
-        vec![n, factor]
-    }
 }

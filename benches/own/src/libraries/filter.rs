@@ -1,6 +1,5 @@
 //! The numbers below a limit: with a branch that may be mispredicted, or without one.
 
-use crate::library::{Candidate, Input, Library, Way, as_floats};
 pub use crate::random::words as numbers;
 
 /// The limit that `share` per cent of random numbers are below.
@@ -29,32 +28,4 @@ pub fn branchless(numbers: &[u32], limit: u32) -> Vec<u32> {
     }
     kept.truncate(end);
     kept
-}
-
-/// The library.
-pub struct Filter;
-
-impl Library for Filter {
-    const NAME: &'static str = "filter";
-    const OLD: &'static str = "branchy";
-    const INPUTS: &'static [Input] = &[Input::new("n", 16, 65536), Input::new("share", 1, 99).evenly()];
-    const CANDIDATES: &'static [Candidate] = &[Candidate::new("branchy"), Candidate::new("branchless")];
-    type Problem = (Vec<u32>, u32);
-    type Answer = Vec<u32>;
-
-    fn problem(x: &[usize], seed: u64) -> Self::Problem {
-        (numbers(x[0], seed), limit(x[1]))
-    }
-
-    fn solve((numbers, limit): &mut Self::Problem, way: Way) -> Vec<u32> {
-        if way.candidate == 0 { branchy(numbers, *limit) } else { branchless(numbers, *limit) }
-    }
-
-    fn numbers(_: &Self::Problem, kept: &Vec<u32>) -> Vec<f64> {
-        as_floats(kept)
-    }
-
-    fn old(_: &[usize]) -> Way {
-        Way::of(0)
-    }
 }

@@ -1,7 +1,6 @@
 //! Merge sort that begins with runs sorted by insertion: how long?
 
 use super::quick::insertion_sort;
-use crate::library::{Candidate, Input, Library, Way, as_floats};
 pub use crate::random::words as keys;
 
 /// Sorts: runs of `run` keys by insertion, then passes that merge two and two.
@@ -29,33 +28,5 @@ fn merge((mut left, mut right): (&[u32], &[u32]), to: &mut [u32]) {
             *place = *first;
             *side = rest;
         }
-    }
-}
-
-/// The library.
-pub struct Merge;
-
-impl Library for Merge {
-    const NAME: &'static str = "merge";
-    const OLD: &'static str = "runs of 32";
-    const INPUTS: &'static [Input] = &[Input::new("n", 16, 65536)];
-    const CANDIDATES: &'static [Candidate] = &[Candidate::over("merge_sort", 2, 256)];
-    type Problem = Vec<u32>;
-    type Answer = ();
-
-    fn problem(x: &[usize], seed: u64) -> Vec<u32> {
-        keys(x[0], seed)
-    }
-
-    fn solve(keys: &mut Vec<u32>, way: Way) {
-        merge_sort(keys, way.value());
-    }
-
-    fn numbers(keys: &Vec<u32>, (): &()) -> Vec<f64> {
-        as_floats(keys)
-    }
-
-    fn old(_: &[usize]) -> Way {
-        Way::with(32)
     }
 }

@@ -1,6 +1,5 @@
 //! Karatsuba's multiplication of long numbers: by the school's method below how many limbs?
 
-use crate::library::{Candidate, Input, Library, Way, as_floats};
 pub use crate::random::words as number;
 
 /// The product of two numbers of equally many limbs, the least limb first; halves are multiplied by
@@ -77,33 +76,5 @@ fn subtract(from: &mut [u32], x: &[u32]) {
         let (value, second) = value.overflowing_sub(u32::from(borrow));
         *limb = value;
         borrow = first || second;
-    }
-}
-
-/// The library.
-pub struct Multiply;
-
-impl Library for Multiply {
-    const NAME: &'static str = "multiply";
-    const OLD: &'static str = "school up to 32 limbs";
-    const INPUTS: &'static [Input] = &[Input::new("n", 8, 2048)];
-    const CANDIDATES: &'static [Candidate] = &[Candidate::over("karatsuba", 8, 256)];
-    type Problem = (Vec<u32>, Vec<u32>);
-    type Answer = Vec<u32>;
-
-    fn problem(x: &[usize], seed: u64) -> Self::Problem {
-        (number(x[0], seed), number(x[0], seed ^ 1))
-    }
-
-    fn solve((x, y): &mut Self::Problem, way: Way) -> Vec<u32> {
-        multiply(x, y, way.value())
-    }
-
-    fn numbers(_: &Self::Problem, product: &Vec<u32>) -> Vec<f64> {
-        as_floats(product)
-    }
-
-    fn old(_: &[usize]) -> Way {
-        Way::with(32)
     }
 }

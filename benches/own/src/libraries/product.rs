@@ -1,9 +1,8 @@
 //! Products of matrices by `gemm` on one core or on all. The crate takes one up to m·n·k =
 //! 48·48·256.
 
-use gemm::{DEFAULT_THREADING_THRESHOLD, Parallelism};
+use gemm::Parallelism;
 
-use crate::library::{Candidate, Input, Library, Way};
 use crate::random::fractions;
 
 /// A matrix of so many rows and columns, by columns.
@@ -37,34 +36,4 @@ fn product(x: &[f64], y: &[f64], (m, n, k): (usize, usize, usize), on: Paralleli
         );
     }
     z
-}
-
-/// The library.
-pub struct Product;
-
-impl Library for Product {
-    const NAME: &'static str = "product";
-    const OLD: &'static str = "gemm: serial up to 48*48*256";
-    const INPUTS: &'static [Input] =
-        &[Input::new("m", 4, 256), Input::new("n", 4, 256), Input::new("k", 4, 256)];
-    const CANDIDATES: &'static [Candidate] = &[Candidate::new("serial"), Candidate::new("parallel")];
-    type Problem = (Vec<f64>, Vec<f64>, (usize, usize, usize));
-    type Answer = Vec<f64>;
-
-    fn problem(x: &[usize], seed: u64) -> Self::Problem {
-        let (m, n, k) = (x[0], x[1], x[2]);
-        (matrix(m, k, seed), matrix(k, n, seed ^ 1), (m, n, k))
-    }
-
-    fn solve((x, y, size): &mut Self::Problem, way: Way) -> Vec<f64> {
-        if way.candidate == 0 { serial(x, y, *size) } else { parallel(x, y, *size) }
-    }
-
-    fn numbers(_: &Self::Problem, z: &Vec<f64>) -> Vec<f64> {
-        z.clone()
-    }
-
-    fn old(x: &[usize]) -> Way {
-        Way::of(usize::from(x[0] * x[1] * x[2] > DEFAULT_THREADING_THRESHOLD))
-    }
 }

@@ -1,6 +1,5 @@
 //! Quicksort that leaves short parts to insertion sort: below which length?
 
-use crate::library::{Candidate, Input, Library, Way, as_floats};
 pub use crate::random::words as keys;
 
 /// Sorts, parts of at most `cutoff` keys by insertion.
@@ -66,32 +65,4 @@ fn partition(keys: &mut [u32]) -> usize {
     }
     keys.swap(low, last);
     low
-}
-
-/// The library.
-pub struct Quick;
-
-impl Library for Quick {
-    const NAME: &'static str = "quick";
-    const OLD: &'static str = "cutoff 16";
-    const INPUTS: &'static [Input] = &[Input::new("n", 16, 65536)];
-    const CANDIDATES: &'static [Candidate] = &[Candidate::over("quicksort", 4, 256)];
-    type Problem = Vec<u32>;
-    type Answer = ();
-
-    fn problem(x: &[usize], seed: u64) -> Vec<u32> {
-        keys(x[0], seed)
-    }
-
-    fn solve(keys: &mut Vec<u32>, way: Way) {
-        quicksort(keys, way.value());
-    }
-
-    fn numbers(keys: &Vec<u32>, (): &()) -> Vec<f64> {
-        as_floats(keys)
-    }
-
-    fn old(_: &[usize]) -> Way {
-        Way::with(16)
-    }
 }

@@ -112,7 +112,7 @@ fn loads_that_come_and_go_are_marked() {
 /// slow a run: all timings become longer, or some lose whole time slices. Timings alone cannot tell a
 /// load that was there almost from the start, and mark 86 % of these runs; of the medians of the
 /// others 83 % are within 5 % of the quiet ones. (`comet` also looks at what others use of the
-/// processors, which shows in `cargo bench -p strata-benches --bench believe -- --trials`.)
+/// processors.)
 #[test]
 fn a_neighbour_from_a_random_moment_is_mostly_marked() {
     type Slower = fn(&mut ChaCha8Rng) -> f64;

@@ -72,7 +72,7 @@ struct Widths {
     shape: f64,
 }
 
-/// Two hosts of one kind (`--bench travel -- --widths` shows what tables of one library say).
+/// Two hosts of one kind.
 const WIDTHS: Widths = Widths { machine: 0.6, kind: 0.3, model: 0.25, term: 0.25, shape: 0.15 };
 
 impl Widths {

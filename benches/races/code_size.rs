@@ -1,22 +1,16 @@
 //! How much larger a program is by all candidates of a library than by one of them (Brewer 1994,
 //! §4.6): this program sorts and solves, and counts the bytes of its own functions.
 //!
-//!     cargo bench -p strata-benches --bench code_size [-- --alone]
-//!
-//! With `--alone` small programs of one library each are built: how large they are, how long that
-//! takes, and how long their first call.
+//!     cargo bench -p strata-benches --bench code_size
 //!
 //! `nm` lists them. A candidate is what the module of its name has; everything else of the library,
 //! and the run-time under it, is shared by all.
 
-mod alone;
-
 use std::collections::BTreeMap;
 use std::process::{Command, ExitCode};
 
-use clap::Parser;
 use serde_json::{Map, json};
-use strata_benches::columns;
+use strata_benches::{NoArguments, columns};
 use strata_runtime::prelude::*;
 use strata_stencil::Grid;
 
@@ -41,24 +35,10 @@ const LIBRARIES: [Library; 2] = [
 ];
 
 fn main() -> ExitCode {
-    strata_benches::run(run)
+    strata_benches::run(|_: &NoArguments| run())
 }
 
-#[derive(Parser)]
-struct Arguments {
-    /// Builds programs of one library each, some minutes
-    #[arg(long)]
-    alone: bool,
-}
-
-fn run(arguments: &Arguments) -> Result<(), String> {
-    if arguments.alone {
-        println!("{}\n", strata_benches::machine());
-        let folder = tempfile::tempdir().map_err(|e| format!("no temporary folder: {e}"))?;
-        let programs = alone::report(folder.path())?;
-        strata_benches::summary(&json!({ "bench": "code_size", "programs": programs }));
-        return Ok(());
-    }
+fn run() -> Result<(), String> {
     use_them().map_err(|e| e.to_string())?;
     let functions = functions()?;
     let program: u64 = functions.iter().map(|(_, bytes)| bytes).sum();
