@@ -13,12 +13,12 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use specc::primitives::{Named, over};
+use strata_benches::cost::{expressions, fit, samples};
 use strata_benches::{drawn, head, row};
-use strata_fit::{Callee, FitOptions, Lookup, Structure, fit_model};
-use strata_model::expr::parse;
-use strata_model::samples::{Column, ModelSamples, Sample};
+use strata_fit::{Callee, FitOptions, Lookup};
+use strata_model::samples::Sample;
 use strata_model::set::{Input, Kind, Model};
-use strata_model::{ModelSet, Prediction, Unit};
+use strata_model::{ModelSet, Prediction};
 
 use machine::{LIBRARIES, Library, sizes};
 
@@ -68,26 +68,14 @@ fn model(
     lookup: &Lookup<'_>,
 ) -> Result<Model, String> {
     let constant = times.iter().all(|(size, _)| *size == times[0].0);
-    let (columns, terms) = if constant { (vec![], &[][..]) } else { (vec![Column::input("n")], terms) };
+    let (inputs, terms) = if constant { (&[][..], &[][..]) } else { (&["n"][..], terms) };
     let rows = times.iter().enumerate().map(|(place, (size, seconds))| Sample {
-        values: columns.iter().map(|_| *size as f64).collect(),
+        values: inputs.iter().map(|_| *size as f64).collect(),
         seconds: *seconds,
         line: place + 2,
         ..Sample::default()
     });
-    let samples = ModelSamples {
-        name: name.to_owned(),
-        rows: rows.collect(),
-        columns: columns.clone(),
-        unit: Unit::SECONDS,
-        fit: String::new(),
-    };
-    let terms = terms.iter().map(|term| parse(term)).collect::<Result<Vec<_>, _>>();
-    let terms = terms.map_err(|error| format!("{error:?}"))?;
-    let inputs = columns.into_iter().map(|column| column.text).collect();
-    let structure = Structure { inputs, terms, ..Structure::default() };
-    let fitted = fit_model(&samples, &structure, options, lookup);
-    Ok(fitted.map_err(|error| format!("{name}: {error}"))?.model)
+    fit(&samples(name, inputs, rows.collect()), expressions(terms)?, options, lookup)
 }
 
 /// `name(inputs)` as an expression over other models.

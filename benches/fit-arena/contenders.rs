@@ -1,9 +1,10 @@
 //! The contenders: Strata with and without terms, and two plain least squares with Strata's terms.
 
 use nalgebra::{DMatrix, DVector};
-use strata_fit::{FitOptions, Structure, fit_model};
+use strata_benches::cost::{fit, samples};
+use strata_fit::FitOptions;
 use strata_model::expr::Expr;
-use strata_model::samples::{Column, ModelSamples, Sample};
+use strata_model::samples::Sample;
 use strata_model::{ModelSet, Program};
 
 /// The input of every contender: single timings, and points to predict.
@@ -39,36 +40,25 @@ impl Question<'_> {
 
     /// Strata's fit, with the named terms or with none; every repetition is a sample.
     pub(crate) fn strata(&self, named: bool) -> Answer {
-        let samples = ModelSamples {
-            unit: strata_model::Unit::SECONDS,
-            name: "m".into(),
-            columns: self.inputs.iter().map(|name| Column::input(*name)).collect(),
-            fit: String::new(),
-            rows: (self.samples().enumerate())
-                .map(|(i, (point, seconds))| Sample {
-                    seconds,
-                    values: point.to_vec(),
-                    line: i + 1,
-                    ..Sample::default()
-                })
-                .collect(),
+        let row = |(i, (point, seconds)): (usize, (&[f64], f64))| Sample {
+            seconds,
+            values: point.to_vec(),
+            line: i + 1,
+            ..Sample::default()
         };
-        let structure = Structure {
-            inputs: self.inputs.iter().map(|name| (*name).to_owned()).collect(),
-            terms: if named { self.terms.clone() } else { Vec::new() },
-            ..Structure::default()
-        };
+        let samples = samples("m", &self.inputs, self.samples().enumerate().map(row).collect());
+        let terms = if named { self.terms.clone() } else { Vec::new() };
         let failed = |text: String| Answer { text, ..Answer::default() };
-        let fitted = match fit_model(&samples, &structure, &FitOptions::default(), &|_| None) {
-            Ok(fitted) => fitted,
-            Err(error) => return failed(error.to_string()),
+        let model = match fit(&samples, terms, &FitOptions::default(), &|_| None) {
+            Ok(model) => model,
+            Err(error) => return failed(error),
         };
         let kept = self.terms.iter().map(|term| {
             let text = term.to_string();
-            fitted.model.terms.iter().any(|t| t.term == text && t.relevant && t.coefficient != 0.0)
+            model.terms.iter().any(|t| t.term == text && t.relevant && t.coefficient != 0.0)
         });
         let kept = named.then(|| kept.collect());
-        let set = ModelSet { models: vec![fitted.model], ..ModelSet::default() };
+        let set = ModelSet { models: vec![model], ..ModelSet::default() };
         let resolved = match set.resolve() {
             Ok(resolved) => resolved,
             Err(error) => return failed(error.to_string()),

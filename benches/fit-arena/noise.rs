@@ -9,12 +9,12 @@ use chacha20::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use serde_json::json;
+use strata_benches::cost::{grid, normal, whole};
 use strata_benches::{columns, head, row};
-use strata_model::Program;
 
 use super::contenders::{Answer, Question};
 use super::error;
-use super::shapes::{SHAPES, Shape, normal, whole};
+use super::shapes::{SHAPES, Shape};
 
 const KINDS: [&str; 6] =
     ["Gaussian 3 %", "outliers", "quantised clock", "skewed 5 %", "short noisier", "two speeds"];
@@ -90,10 +90,8 @@ pub(crate) fn run(seeds: u64, only: &str) {
 fn cell(shape: &'static Shape, kind: usize, design: usize, seed: u64) -> Outcome {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream((kind * DESIGNS.len() + design) as u64);
-    let truth: Vec<(f64, Program)> = (shape.truth.iter())
-        .map(|(c, term)| (c * f64::exp2(rng.random_range(-1.0..1.0)), shape.program(term)))
-        .collect();
-    let cost = |point: &[f64]| truth.iter().map(|(c, term)| c * term.eval(point)).sum::<f64>();
+    let truth = shape.cost(&mut rng);
+    let cost = |point: &[f64]| truth.at(point);
     let grids: Vec<Vec<f64>> = (shape.inputs.iter())
         .map(|&(_, low, high, step)| {
             (low..=high).step_by(step as usize).map(|e| f64::exp2(f64::from(e))).collect()
@@ -106,9 +104,7 @@ fn cell(shape: &'static Shape, kind: usize, design: usize, seed: u64) -> Outcome
     let terms = shape.terms().len();
     let (points, repeats) = match design {
         0 => {
-            let all = grids.iter().fold(vec![Vec::new()], |points: Vec<Vec<f64>>, grid| {
-                points.iter().flat_map(|p| grid.iter().map(move |v| [p.as_slice(), &[*v]].concat())).collect()
-            });
+            let all = grid(grids.clone());
             let repeats = (40 / all.len()).clamp(1, 5);
             (all, repeats)
         }

@@ -1,17 +1,15 @@
 //! Extra-P, in its own Python process for the whole run.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::Command;
 
 use serde::Deserialize;
 use serde_json::json;
+use strata_benches::peer::Peer;
 
 use super::contenders::{Answer, Question};
 
 pub(crate) struct ExtraP {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
+    peer: Peer,
     pub(crate) version: String,
     asked: usize,
 }
@@ -44,25 +42,12 @@ impl ExtraP {
         let help = |what: String| {
             format!("{what}; `pip install 'extrap==4.2.*'` and put the folder of that python3 first in PATH")
         };
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/fit-arena/rival.py");
-        let mut child = Command::new("python3")
-            .arg(script)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|e| help(format!("python3: {e}")))?;
-        let (input, output) = (child.stdin.take(), child.stdout.take());
-        let output = BufReader::new(output.ok_or_else(|| help("no pipe to Python".into()))?);
-        let mut extrap = Self { child, input, output, version: String::new(), asked: 0 };
-        let hello: Option<Hello> = extrap.line().and_then(|line| serde_json::from_str(&line).ok());
-        extrap.version = hello.ok_or_else(|| help("python3 cannot import extrap".into()))?.version;
-        Ok(extrap)
-    }
-
-    fn line(&mut self) -> Option<String> {
-        let mut line = String::new();
-        self.output.read_line(&mut line).ok().filter(|read| *read > 0).map(|_| line)
+        let mut python = Command::new("python3");
+        python.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/fit-arena/rival.py"));
+        let (peer, hello) = Peer::greeted(python).map_err(help)?;
+        let hello: Hello =
+            serde_json::from_str(&hello).map_err(|_| help("python3 cannot import extrap".into()))?;
+        Ok(Self { peer, version: hello.version, asked: 0 })
     }
 
     /// The results of the default modeler and of the refining one.
@@ -73,9 +58,8 @@ impl ExtraP {
             "cell": self.asked, "parameters": question.inputs, "points": question.points,
             "values": question.values, "test": question.tests,
         });
-        let written = self.input.as_mut().is_some_and(|input| writeln!(input, "{request}").is_ok());
-        let reply: Option<Reply> =
-            if written { self.line().and_then(|line| serde_json::from_str(&line).ok()) } else { None };
+        let answer = self.peer.answer(&request.to_string());
+        let reply: Option<Reply> = answer.ok().and_then(|line| serde_json::from_str(&line).ok());
         match reply {
             Some(reply) if reply.cell == self.asked => [reply.default, reply.refining].map(|o| match o {
                 Outcome::Model { model, predictions } => Answer {
@@ -87,13 +71,5 @@ impl ExtraP {
             }),
             _ => [failed("Extra-P ended"), failed("Extra-P ended")],
         }
-    }
-}
-
-impl Drop for ExtraP {
-    fn drop(&mut self) {
-        // Python ends at the end of its input.
-        self.input = None;
-        let _ = self.child.wait();
     }
 }

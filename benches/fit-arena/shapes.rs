@@ -1,7 +1,11 @@
 //! The true costs, which the contenders estimate from noisy samples.
 
+use std::sync::LazyLock;
+
 use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
+use strata_benches::cost::{Cost, grid, normal, whole};
+use strata_benches::rows;
 use strata_model::Program;
 use strata_model::expr::{Expr, parse};
 
@@ -14,142 +18,36 @@ const TESTS: usize = 200;
 pub(crate) struct Shape {
     pub(crate) name: &'static str,
     /// Name, least exponent, greatest exponent, step.
-    pub(crate) inputs: &'static [(&'static str, u32, u32, u32)],
+    pub(crate) inputs: Vec<(&'static str, u32, u32, u32)>,
     /// The terms of the cost, in seconds.
-    pub(crate) truth: &'static [(f64, &'static str)],
+    pub(crate) truth: Vec<(f64, &'static str)>,
     /// Null terms: terms given to the contenders that are not in the cost.
-    nulls: &'static [&'static str],
+    nulls: Vec<&'static str>,
 }
 
-const N: (&str, u32, u32, u32) = ("n", 4, 20, 2);
-const P: (&str, u32, u32, u32) = ("p", 1, 6, 1);
-
-const fn shape(
-    name: &'static str,
-    inputs: &'static [(&'static str, u32, u32, u32)],
-    truth: &'static [(f64, &'static str)],
-    nulls: &'static [&'static str],
-) -> Shape {
-    Shape { name, inputs, truth, nulls }
-}
-
-/// Coefficients are typical of today's machines: microseconds to begin a message, nanoseconds for a
-/// byte or an element.
-pub(crate) const SHAPES: &[Shape] = &[
-    // One input. Those of one power with or without a constant can be expressed in Extra-P's
-    // language.
-    shape("constant", &[N], &[(3e-6, "1")], &["n", "log2(n)", "sqrt(n)"]),
-    shape("latency-bandwidth", &[N], &[(4e-6, "1"), (1.2e-9, "n")], &["n*log2(n)", "sqrt(n)"]),
-    shape("n log n", &[N], &[(2e-6, "1"), (3e-9, "n*log2(n)")], &["n", "n^2"]),
-    shape("sort", &[N], &[(5e-6, "1"), (2e-8, "n"), (2e-9, "n*log2(n)")], &["n^2"]),
-    shape("quadratic", &[("n", 2, 12, 1)], &[(1e-6, "1"), (2e-9, "n^2")], &["n", "n*log2(n)"]),
-    shape(
-        "matrix product",
-        &[("n", 3, 10, 1)],
-        &[(3e-6, "1"), (4e-9, "n^2"), (5e-10, "n^3")],
-        &["n", "n^2*log2(n)"],
-    ),
-    shape("binary search", &[N], &[(2e-8, "1"), (9e-9, "log2(n)")], &["n", "sqrt(n)"]),
-    shape("square root", &[N], &[(1e-6, "1"), (3e-8, "sqrt(n)")], &["n", "log2(n)"]),
-    shape("barrier", &[P], &[(8e-7, "1"), (1.5e-6, "log2(p)")], &["p", "sqrt(p)"]),
-    shape("Amdahl", &[("p", 0, 7, 1)], &[(2e-3, "1"), (6e-2, "1/p")], &["log2(p)", "p"]),
-    shape(
-        "eager and rendezvous",
-        &[("n", 4, 20, 1)],
-        &[(2e-6, "1"), (6e-6, "(n>8192)"), (4e-10, "n")],
-        &["sqrt(n)"],
-    ),
-    shape(
-        "two protocols",
-        &[("n", 4, 20, 1)],
-        &[(3e-6, "(n<=2048)"), (2e-9, "n*(n<=2048)"), (9e-6, "(n>2048)"), (5e-10, "n*(n>2048)")],
-        &["log2(n)"],
-    ),
-    shape(
-        "cache knees",
-        &[("n", 8, 24, 1)],
-        &[(1e-7, "1"), (3e-10, "n"), (5e-10, "max(0,n-32768)"), (2e-9, "max(0,n-1048576)")],
-        &["n*log2(n)"],
-    ),
-    shape(
-        "cache steps",
-        &[("n", 8, 22, 1)],
-        &[(2e-10, "n*(n<=16384)"), (6e-10, "n*(n>16384)*(n<=524288)"), (2.5e-9, "n*(n>524288)")],
-        &["log2(n)"],
-    ),
-    shape(
-        "one of ten",
-        &[("n", 4, 20, 1)],
-        &[(1e-6, "1"), (1e-9, "n")],
-        &["log2(n)", "log2(n)^2", "sqrt(n)", "sqrt(n)*log2(n)", "n*log2(n)", "n^1.5", "n^2", "n^2*log2(n)"],
-    ),
-    // Two inputs.
-    shape("broadcast", &[N, P], &[(2e-6, "log2(p)"), (8e-10, "n*log2(p)")], &["n", "p"]),
-    shape("all to all", &[("n", 4, 16, 2), P], &[(3e-6, "1"), (1e-6, "p"), (1e-9, "n*p")], &["log2(p)", "n"]),
-    shape("ring reduction", &[N, P], &[(2e-6, "p"), (2e-9, "n"), (2e-9, "n/p")], &["log2(p)", "n*log2(p)"]),
-    shape(
-        "halo in 2D",
-        &[("n", 10, 22, 2), P],
-        &[(8e-6, "1"), (3e-9, "n/p"), (4e-8, "sqrt(n/p)")],
-        &["log2(p)", "n"],
-    ),
-    shape(
-        "halo in 3D",
-        &[("n", 10, 22, 2), P],
-        &[(1e-5, "1"), (5e-9, "n/p"), (2e-8, "(n/p)^(2/3)"), (1e-6, "log2(p)")],
-        &["sqrt(n/p)"],
-    ),
-    shape(
-        "conjugate gradients",
-        &[("n", 10, 22, 2), P],
-        &[(8e-9, "n/p"), (4e-6, "log2(p)"), (1e-8, "sqrt(n)")],
-        &["n", "p"],
-    ),
-    shape(
-        "sample sort",
-        &[("n", 6, 18, 2), P],
-        &[(2e-9, "n*log2(n)"), (6e-9, "n"), (3e-6, "p"), (1e-7, "p^2*log2(p)")],
-        &["n*p"],
-    ),
-    shape(
-        "radix sort",
-        &[("n", 8, 20, 2), ("b", 0, 4, 1)],
-        &[(2e-6, "1"), (2e-9, "n*ceil(32/b)"), (4e-9, "2^b*ceil(32/b)")],
-        &["n*b", "n"],
-    ),
-    shape(
-        "stencil sweeps",
-        &[("n", 6, 18, 2), ("t", 0, 6, 1)],
-        &[(1e-6, "1"), (2e-7, "t"), (9e-10, "n*t")],
-        &["n", "t*log2(n)"],
-    ),
-    shape("bodies", &[("n", 5, 13, 1), P], &[(1e-5, "1"), (4e-9, "n^2/p"), (2e-8, "n")], &["n*log2(p)", "p"]),
-    // Three inputs.
-    shape(
-        "product of three",
-        &[("a", 3, 7, 1), ("b", 3, 7, 1), ("c", 3, 7, 1)],
-        &[(5e-7, "1"), (6e-10, "a*b*c")],
-        &["a*b", "b*c", "a*c"],
-    ),
-    shape(
-        "block product",
-        &[("a", 3, 7, 1), ("b", 3, 7, 1), ("c", 3, 7, 1)],
-        &[(1e-6, "1"), (4e-10, "a*b*c"), (2e-9, "a*c")],
-        &["a*b", "b*c", "a"],
-    ),
-    shape(
-        "grid sweeps",
-        &[("n", 8, 16, 2), ("t", 0, 4, 1), ("p", 1, 5, 1)],
-        &[(3e-9, "n*t/p"), (2e-6, "t*log2(p)"), (5e-6, "1")],
-        &["n", "n*t", "t*p"],
-    ),
-    shape(
-        "dense solver",
-        &[("n", 6, 10, 1), ("k", 0, 4, 1), ("p", 1, 5, 1)],
-        &[(1e-5, "1"), (2e-10, "n^2*k/p"), (4e-8, "n*log2(p)")],
-        &["n*k", "n^2", "k*p"],
-    ),
-];
+/// Those of `shapes.txt`.
+pub(crate) static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
+    let shape = |line: [&'static str; 4]| {
+        let [name, inputs, truth, nulls] = line;
+        let input = |text: &'static str| {
+            let mut words = text.split(' ');
+            let name = words.next().expect(text);
+            let mut number = || words.next().and_then(|word| word.parse().ok()).expect(text);
+            (name, number(), number(), number())
+        };
+        let term = |text: &'static str| {
+            let (coefficient, term) = text.split_once(' ').expect(text);
+            (coefficient.parse().expect(text), term)
+        };
+        Shape {
+            name,
+            inputs: inputs.split("; ").map(input).collect(),
+            truth: truth.split("; ").map(term).collect(),
+            nulls: nulls.split("; ").collect(),
+        }
+    };
+    rows(include_str!("shapes.txt")).map(shape).collect()
+});
 
 /// Where the tests of a cell lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,10 +105,8 @@ impl Shape {
             Place::Between => 2,
         };
         rng.set_stream((noise * 1000.0).round() as u64 + (stream << 32));
-        let truth: Vec<(f64, Program)> = (self.truth.iter())
-            .map(|(c, term)| (c * f64::exp2(rng.random_range(-1.0..1.0)), self.program(term)))
-            .collect();
-        let cost = |point: &[f64]| truth.iter().map(|(c, term)| c * term.eval(point)).sum::<f64>();
+        let truth = self.cost(&mut rng);
+        let cost = |point: &[f64]| truth.at(point);
         let mut noisy = |cost: f64| cost * (1.0 + noise * normal(&mut rng)).max(0.05);
 
         let beyond = |name: &str| tested == Place::Beyond && name == "p";
@@ -231,9 +127,7 @@ impl Shape {
             let inner = 1 + (seed as usize / grids.len()) % (grids[input].len() - 2);
             held_out = Some((input, grids[input].remove(inner)));
         }
-        let points = grids.iter().fold(vec![Vec::new()], |points: Vec<Vec<f64>>, grid| {
-            points.iter().flat_map(|p| grid.iter().map(move |v| [p.as_slice(), &[*v]].concat())).collect()
-        });
+        let points = grid(grids.clone());
         let values: Vec<Vec<f64>> =
             points.iter().map(|p| (0..REPEATS).map(|_| noisy(cost(p))).collect()).collect();
 
@@ -251,40 +145,26 @@ impl Shape {
             .collect();
         let costs: Vec<f64> = tests.iter().map(|p| cost(p)).collect();
         let measured = costs.iter().map(|c| c * (1.0 + noise * normal(&mut rng)).max(0.05)).collect();
-        let shares = self.shares(&truth, &points, &cost);
+        let shares = self.shares(&truth, &points);
         Cell { shape: self, noise, points, values, tests, costs, measured, shares }
     }
 
-    fn shares(
-        &self,
-        truth: &[(f64, Program)],
-        points: &[Vec<f64>],
-        cost: &dyn Fn(&[f64]) -> f64,
-    ) -> Vec<f64> {
-        let share = |(c, term): &(f64, Program)| {
-            points.iter().map(|p| c * term.eval(p) / cost(p)).sum::<f64>() / points.len() as f64
-        };
-        let named = self.truth.iter().zip(truth).filter(|((_, term), _)| *term != "1");
-        named.map(|(_, part)| share(part)).chain(self.nulls.iter().map(|_| 0.0)).collect()
+    /// The true cost with every coefficient scaled by 1/2 to 2.
+    pub(crate) fn cost(&self, rng: &mut ChaCha8Rng) -> Cost {
+        let mut coefficients = self.truth.iter().map(|(coefficient, _)| *coefficient);
+        let mut scaled = || coefficients.next().unwrap_or(0.0) * f64::exp2(rng.random_range(-1.0..1.0));
+        Cost::of(self.truth.iter().map(|(_, term)| *term), &self.names(), |_, _| scaled())
     }
 
-    /// A term as a function of the inputs.
-    pub(crate) fn program(&self, term: &str) -> Program {
-        Program::compile(&expr(term), &self.names())
-            .unwrap_or_else(|e| panic!("{}: `{term}`: {e}", self.name))
+    fn shares(&self, truth: &Cost, points: &[Vec<f64>]) -> Vec<f64> {
+        let share = |(c, _, term): &(f64, String, Program)| {
+            points.iter().map(|p| c * term.eval(p) / truth.at(p)).sum::<f64>() / points.len() as f64
+        };
+        let named = truth.0.iter().filter(|(_, text, _)| text != "1");
+        named.map(share).chain(self.nulls.iter().map(|_| 0.0)).collect()
     }
 }
 
 fn expr(text: &str) -> Expr {
     parse(text).unwrap_or_else(|e| panic!("`{text}`: {e}"))
-}
-
-/// A whole number whose logarithm is uniformly distributed.
-pub(crate) fn whole(rng: &mut ChaCha8Rng, low: f64, high: f64) -> f64 {
-    (low * (high / low).powf(rng.random_range(0.0..1.0))).round().clamp(low, high)
-}
-
-/// A number of the standard normal distribution: Box and Muller (1958).
-pub(crate) fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    strata_select::normal::draw(rng.random_range(0.0..1.0), rng.random_range(0.0..1.0))
 }

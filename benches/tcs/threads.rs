@@ -4,11 +4,10 @@ use crate::Error;
 use crate::lengths::{lanes, print_lengths};
 use crate::steps::{Other, Ping, granularity, messages, pair, print_granularity, print_messages};
 use serde_json::{Map, Value};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use strata_benches::{Timings, columns, turns};
 use strata_runtime::prelude::*;
+use strata_tcs::run;
 use strata_tcs::switch::Mode;
-use strata_tcs::{App, Target, link, run};
 
 pub(crate) fn measure(quick: bool, summary: &mut Map<String, Value>) -> Result<(), Error> {
     let (rounds, times) = if quick { (20, 2000) } else { (200, 20_000) };
@@ -30,8 +29,7 @@ pub(crate) fn measure(quick: bool, summary: &mut Map<String, Value>) -> Result<(
     let [connections, collective] = print_granularity(&found[0], "a collective");
     summary.insert("metg_connections_us".into(), connections.map_or(Value::Null, Value::from));
     summary.insert("metg_collective_us".into(), collective.map_or(Value::Null, Value::from));
-    switches(rounds, times / 10, summary)?;
-    locality(rounds / 4, times, summary)
+    switches(rounds, times / 10, summary)
 }
 
 /// Messages of every length.
@@ -88,91 +86,5 @@ fn switches(rounds: usize, times: usize, summary: &mut Map<String, Value>) -> Re
         summary.insert(format!("switch_{name}_error"), error.into());
         summary.insert(format!("switch_{name}_ns"), (timing.median() * 1e9).into());
     }
-    Ok(())
-}
-
-strata_tcs::communication! {
-    networks { Stream, Flag }
-    sets { Flow: Stream; Go: Flag; Else: ; }
-}
-
-/// A task of two threads streams while another one of two does nothing, sends messages, or switches
-/// between them.
-fn locality(rounds: usize, times: usize, summary: &mut Map<String, Value>) -> Result<(), Error> {
-    let mut app = App::new("two");
-    let root = app.task("root", 4);
-    let (stream, change) = (app.task("stream", 2), app.task("change", 2));
-    let lane = app[stream].connect::<u64, Stream>(0, 1);
-    app[stream].set::<Flow>();
-    let flag = app[change].connect::<u64, Flag>(0, 1);
-    app[change].set::<Go>();
-    app[change].set::<Else>();
-    let streams = app[root].child("stream", stream, &[0, 1]);
-    let changes = app[root].child("change", change, &[2, 3]);
-    let image = link(&app, root, &Target::crossbar(4))?;
-    let streamed = AtomicUsize::new(0);
-    let found = Machine::threads(4)?.run(|node| {
-        let mut timings: [Timings; 3] = Default::default();
-        let mut number = 0;
-        for round in 0..rounds {
-            for who in turns(round, 3) {
-                number += 1;
-                let seconds = run(node, &image, |cell| {
-                    cell.sync();
-                    if cell.id() > 1 {
-                        return cell.start(changes, |cell| {
-                            if who == 0 {
-                                return Ok(0.0);
-                            }
-                            loop {
-                                let mut end = [u64::from(streamed.load(Ordering::Acquire) >= number)];
-                                cell.phase::<Go, _>(|net| {
-                                    if net.id() == 0 {
-                                        net.send(flag, &end);
-                                    } else {
-                                        net.receive(flag, &mut end);
-                                    }
-                                    Ok(())
-                                })?;
-                                if end[0] == 1 {
-                                    return Ok(0.0);
-                                }
-                                if who > 1 {
-                                    cell.phase::<Else, _>(|_| Ok(()))?;
-                                }
-                            }
-                        });
-                    }
-                    cell.start(streams, |cell| {
-                        let start = cell.clocks();
-                        cell.phase::<Flow, _>(|net| {
-                            let mut values = [0; 64];
-                            for _ in 0..times {
-                                if net.id() == 0 {
-                                    net.send(lane, &values);
-                                } else {
-                                    net.receive(lane, &mut values);
-                                }
-                            }
-                            if net.id() == 1 {
-                                streamed.store(number, Ordering::Release);
-                            }
-                            Ok((net.clocks() - start) * 1e-9)
-                        })
-                    })
-                })?;
-                timings[who].push(node.reduce_max(seconds.unwrap_or(0.0)) / times as f64);
-            }
-        }
-        Ok(timings)
-    })?;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    println!("\n512 bytes streamed between two of four threads, on {cores} cores, while the others:\n");
-    columns(" | time of a message | of that beside messages");
-    let beside = found[0][1].median();
-    for (name, timing) in ["wait", "send messages", "send messages and switch"].iter().zip(&found[0]) {
-        println!("| {} | {timing} | {:.3} |", *name, timing.median() / beside);
-    }
-    summary.insert("streaming_beside_switches".into(), (found[0][2].median() / beside).into());
     Ok(())
 }

@@ -51,7 +51,7 @@ impl Chance {
 
 /// Changes `bytes` in one to eight ways, mostly in few. `others` are of the same format, `words`
 /// those that it knows.
-pub(crate) fn mutate(bytes: &mut Vec<u8>, others: &[Vec<u8>], words: &[&str], chance: &mut Chance) {
+pub(crate) fn mutate(bytes: &mut Vec<u8>, others: &[Vec<u8>], words: &[String], chance: &mut Chance) {
     loop {
         once(bytes, others, words, chance);
         bytes.truncate(LONGEST);
@@ -61,7 +61,7 @@ pub(crate) fn mutate(bytes: &mut Vec<u8>, others: &[Vec<u8>], words: &[&str], ch
     }
 }
 
-fn once(bytes: &mut Vec<u8>, others: &[Vec<u8>], words: &[&str], chance: &mut Chance) {
+fn once(bytes: &mut Vec<u8>, others: &[Vec<u8>], words: &[String], chance: &mut Chance) {
     let piece = chance.piece(bytes.len());
     match chance.below(16) {
         0 if !bytes.is_empty() => {
@@ -84,7 +84,7 @@ fn once(bytes: &mut Vec<u8>, others: &[Vec<u8>], words: &[&str], chance: &mut Ch
             bytes.splice(piece, other[from].iter().copied());
         }
         6 => {
-            let word = if words.is_empty() { chance.of(&MARKS) } else { chance.of(words) };
+            let word = if words.is_empty() { *chance.of(&MARKS) } else { chance.of(words).as_str() };
             insert(bytes, piece.start, word.as_bytes());
         }
         7 => insert(bytes, piece.start, chance.of(&MARKS).as_bytes()),

@@ -32,123 +32,36 @@ pub(crate) struct Target {
     pub(crate) name: &'static str,
     /// Its share of the time, beside those of the others: inputs of some take long.
     pub(crate) share: u32,
-    /// What is put into inputs, besides what all formats know.
-    pub(crate) words: &'static [&'static str],
     /// Panics where a law is broken. True if the input is one of the format.
     pub(crate) check: fn(&[u8]) -> bool,
 }
 
+impl Target {
+    /// What is put into inputs, besides what all formats know: `words.txt`, a line a format, with tabs
+    /// between.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let mut lines = include_str!("words.txt").lines().map(|line| line.split('\t'));
+        let words = lines.find_map(|mut words| (words.next() == Some(self.name)).then_some(words));
+        let plain = |word: &str| word.replace("\\n", "\n").replace("\\\\", "\\");
+        words.into_iter().flatten().map(plain).collect()
+    }
+}
+
 /// All of them.
 pub(crate) const TARGETS: [Target; 13] = [
-    Target { name: "specs", share: 5, words: &SPEC_WORDS, check: specs },
-    Target { name: "models", share: 3, words: &TOML_WORDS, check: models },
-    Target { name: "samples", share: 3, words: &SAMPLES_WORDS, check: samples },
-    Target { name: "imports", share: 3, words: &IMPORT_WORDS, check: imports },
-    Target { name: "platforms", share: 1, words: &TOML_WORDS, check: platforms },
-    Target {
-        name: "plans",
-        share: 1,
-        words: &["model ", "run nodes=", "columns", "fit ", " once", " hot"],
-        check: plans,
-    },
-    Target {
-        name: "logs",
-        share: 1,
-        words: &["enter 1 ", "start 1 ", "say ", "\\u{", "strata-log 1 "],
-        check: logs,
-    },
-    Target {
-        name: "traces",
-        share: 1,
-        words: &["clock ", "state 3 ", "1 > 1 8\n", "end\n", "1 p 1 8\n"],
-        check: traces,
-    },
-    Target { name: "tuners", share: 1, words: &JSON_WORDS, check: tuners },
-    Target { name: "comet", share: 1, words: &JSON_WORDS, check: comet },
-    Target { name: "expressions", share: 1, words: &EXPRESSION_WORDS, check: expressions },
-    Target { name: "pins", share: 1, words: &["sort=radix:11", "=", ":", ",", ";"], check: pins },
-    Target { name: "options", share: 1, words: &OPTION_WORDS, check: options },
-];
-
-const SPEC_WORDS: [&str; 50] = [
-    "{{",
-    "}}",
-    "~",
-    "r#\"",
-    "/*",
-    "*/",
-    "///",
-    "//!",
-    "model ",
-    "model A(x)",
-    "library l(",
-    "candidate ",
-    "task ",
-    "task {",
-    "task once {",
-    "task hot {",
-    "setup {",
-    "terms ",
-    "terms a, b",
-    "for i in 1..=8",
-    "for ",
-    "let x = ",
-    "require x>0",
-    "verify 20",
-    "accept 5%",
-    "fit ",
-    "fit relative, robust huber",
-    "search ",
-    "use a::b;",
-    "use ",
-    "1e999",
-    "((((",
-    "step *2",
-    "step +1",
-    "step <<1",
-    "4*cache2",
-    "cache1",
-    "cores",
-    "for cores in 1..=4",
-    "for i in 1..=log2(cache3)",
-    "for i in 0..=9223372036854775807",
-    "max(0,x-knee)",
-    "sample {",
-    "cleanup {",
-    "platform",
-    "spec",
-    "fit",
-    "P",
-    "logP",
-    "sqrtP",
-];
-
-const TOML_WORDS: [&str; 14] = [
-    "[[models]]", "[[libraries]]", "[topology]", "[[cpu]]", "[interface.send]", "{ a = 1 }", "\"\"\"", "'''",
-    "0x", "99999999999999999999", "1979-05-27", "[]", "= ", "-inf",
-];
-
-const SAMPLES_WORDS: [&str; 12] = [
-    "strata-samples 1\n", "platform ", "spec ", "model A (x)\n", "A 1e-6 1\n", "@A 1e-6 1\n", " ; at=5",
-    " repeats=3", " spread=0.1", "& 1e-6@1\n", "fit A absolute\n", "(P)",
-];
-
-const IMPORT_WORDS: [&str; 14] = [
-    "PARAMETER ", "POINTS ", "METRIC ", "REGION ", "DATA ", "\"value\":", "\"params\":", "\"callpath\":",
-    "\\u0000", "platform", "model", "spec", "fit", "->",
-];
-
-const JSON_WORDS: [&str; 9] = ["[]", "{}", "\"\"", "null", "true", "\\u0000", "[[[[", "1e400", "-1"];
-
-const EXPRESSION_WORDS: [&str; 22] = [
-    "+", "-", "*", "/", "%", "^", "<<", ">>", "<=", "!=", "&&", "||", "!", "log2(", "sqrt(", "min(1,",
-    "max(0,", "ceil(", "floor(", "pow(2,", "x", "logP",
-];
-
-const OPTION_WORDS: [&str; 18] = [
-    "threads:", "sim:", "cm5", "mpi", "tune:", "use:", "relative", "absolute", "robust huber",
-    "search always", "eliminate aicc", "pieces 3", "confidence 0.95", "accept 0.05", "nonnegative", "%",
-    ":ms", "nodes=4",
+    Target { name: "specs", share: 5, check: specs },
+    Target { name: "models", share: 3, check: models },
+    Target { name: "samples", share: 3, check: samples },
+    Target { name: "imports", share: 3, check: imports },
+    Target { name: "platforms", share: 1, check: platforms },
+    Target { name: "plans", share: 1, check: plans },
+    Target { name: "logs", share: 1, check: logs },
+    Target { name: "traces", share: 1, check: traces },
+    Target { name: "tuners", share: 1, check: tuners },
+    Target { name: "comet", share: 1, check: comet },
+    Target { name: "expressions", share: 1, check: expressions },
+    Target { name: "pins", share: 1, check: pins },
+    Target { name: "options", share: 1, check: options },
 ];
 
 /// That what was printed of a value gives the same value.
