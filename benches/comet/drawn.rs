@@ -3,7 +3,7 @@
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
-use strata_benches::{columns, row};
+use strata_benches::{columns, jobs::simulated, row};
 use strata_comet as comet;
 use strata_comet::Results;
 use strata_comet::suite::{self, Ground, Peer, model_named};
@@ -72,10 +72,10 @@ fn draw(kind: usize, random: &mut ChaCha8Rng) -> Result<Drawn, String> {
 fn times(drawn: &Drawn, points: &[(String, Vec<i64>)]) -> Result<Vec<f64>, String> {
     let kernel =
         |node: &mut Node, model: &str, at: &[i64]| comet::measure(node, model, at).unwrap_or(f64::NAN);
-    let run = Machine::sim(&drawn.machine, drawn.nodes)
-        .map_err(|e| e.to_string())?
-        .run(|node| Ok(points.iter().map(|(model, at)| kernel(node, model, at)).collect::<Vec<f64>>()));
-    Ok(run.map_err(|e| e.to_string())?.results.swap_remove(0))
+    let times = simulated(&drawn.machine, drawn.nodes, |node| {
+        Ok(points.iter().map(|(model, at)| kernel(node, model, at)).collect::<Vec<f64>>())
+    });
+    Ok(times?.swap_remove(0))
 }
 
 /// The text of samples with these timings of each point.

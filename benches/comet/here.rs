@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
+use strata_benches::jobs::{on_threads, platform};
 use strata_benches::{columns, machine, tool};
 use strata_runtime::Computing;
 use strata_runtime::prelude::*;
-use strata_runtime::simulation::SimulatedMachine;
 use strata_sort::Sort;
 use strata_stencil::{Grid, layout::Layout};
 
@@ -47,7 +47,7 @@ fn race(arguments: &Arguments) -> Result<(), String> {
         Some(file) => file.clone(),
         None => measured_here(temporary.path())?,
     };
-    let here = SimulatedMachine::find(&file.display().to_string()).map_err(|error| error.to_string())?;
+    let here = platform(&file.display().to_string())?;
     println!("{}\n", machine());
     columns("program | by models, µs | predicted, µs | measured, µs | predicted over measured");
     let mut ratios = Vec::new();
@@ -61,11 +61,7 @@ fn race(arguments: &Arguments) -> Result<(), String> {
         };
         let modelled = predicted(Computing::Kernels, 1)?;
         let predicted = predicted(Computing::Measured, SIMULATED)?;
-        let threads = Machine::threads(NODES).map_err(|error| error.to_string())?;
-        let mut measured = threads
-            .run(|node| Ok(times(node, &program, RUNS)))
-            .map_err(|error| error.to_string())?
-            .swap_remove(0);
+        let mut measured = on_threads(NODES, |node| Ok(times(node, &program, RUNS)))?;
         measured.sort_by(f64::total_cmp);
         let (least, measured) = (measured[0], measured[RUNS / 2]);
         let ratio = predicted / measured;

@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use chacha20::ChaCha8Rng;
 use clap::Parser;
 use rand::{RngExt as _, SeedableRng as _};
+use strata_benches::jobs::{platform, simulated};
 use strata_benches::{columns, row};
 use strata_comet as comet;
 use strata_comet::curve::{Curve, Measured};
@@ -58,17 +59,12 @@ fn on(
     nodes: usize,
     kernel: impl Fn(&mut Node) -> f64 + Sync,
 ) -> Result<f64, String> {
-    let run = Machine::sim(machine, nodes).and_then(|sim| sim.run(|node| Ok(kernel(node))));
-    Ok(run.map_err(|error| error.to_string())?.results.into_iter().fold(0.0, f64::max))
-}
-
-fn machine(name: &str) -> Result<SimulatedMachine, String> {
-    SimulatedMachine::find(name).map_err(|error| error.to_string())
+    Ok(simulated(machine, nodes, |node| Ok(kernel(node)))?.into_iter().fold(0.0, f64::max))
 }
 
 /// The table of the thesis; the greatest relative error.
 fn ipsc860() -> Result<f64, String> {
-    let ipsc = machine("ipsc860")?;
+    let ipsc = platform("ipsc860")?;
     let echo = |size: i64, peer| on(&ipsc, 16, move |node| comet::echo(node, size as usize, peer));
     let mut sizes = usual_sizes();
     // Where the command looks for the break.
@@ -108,7 +104,7 @@ type Kernel = fn(&mut Node) -> f64;
 
 /// R² of times over log₂ P, P = 2 to 128; the least.
 fn logarithm() -> Result<f64, String> {
-    let ipsc = machine("ipsc860")?;
+    let ipsc = platform("ipsc860")?;
     println!("\nOver log₂ P, P = 2 to 128\n");
     columns(" | R²");
     let kernels: [(&str, Kernel); 4] = [
@@ -136,7 +132,7 @@ fn logarithm() -> Result<f64, String> {
 
 /// LogGP's parameters beside the platforms'; the greatest relative error.
 fn loggp(seed: u64) -> Result<f64, String> {
-    let mut machines = vec![machine("cm5")?, machine("ethernet-25g")?];
+    let mut machines = vec![platform("cm5")?, platform("ethernet-25g")?];
     for number in 0..10 {
         machines.push(unseen::machine(1000 * seed + number)?);
     }

@@ -3,10 +3,10 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use strata_benches::sorts;
+use strata_benches::{jobs::simulated, sorts};
 use strata_runtime::simulation::SimulatedMachine;
 use strata_runtime::trees::{Flow, Trees};
-use strata_runtime::{Block, Machine, Node, Op, Work};
+use strata_runtime::{Block, Node, Op, Work};
 use strata_sort::profile;
 
 /// What can be called: a candidate with its parameter.
@@ -61,9 +61,7 @@ impl Library {
         part: fn(&mut Node, usize) -> f64,
         size: usize,
     ) -> Result<f64, String> {
-        let machine = Machine::sim(on, self.nodes).map_err(|error| error.to_string())?;
-        let run = machine.run(|node| Ok(part(node, size)));
-        Ok(run.map_err(|error| error.to_string())?.results.into_iter().fold(0.0, f64::max))
+        Ok(simulated(on, self.nodes, |node| Ok(part(node, size)))?.into_iter().fold(0.0, f64::max))
     }
 
     /// The simulated time of a call, s.
@@ -291,19 +289,17 @@ fn fold(node: &mut Node, words: usize) -> f64 {
 /// Keys of 32 bits on each node, random.
 fn sort(on: &SimulatedMachine, nodes: usize, way: &Way, keys: usize, seed: u64) -> Result<f64, String> {
     let sort = sorts::named(way.name, way.parameters).ok_or_else(|| format!("no sort `{}`", way.name))?;
-    let machine = Machine::sim(on, nodes).map_err(|error| error.to_string())?;
-    let run = machine.run(|node| {
+    let run = simulated(on, nodes, |node| {
         Ok(profile::seconds(node, keys, 32, seed..seed + 1, |node, items| {
             sort.run(node, items);
         }))
     });
-    Ok(run.map_err(|error| error.to_string())?.results[0])
+    Ok(run?[0])
 }
 
 /// A reduction of so many words in a stream of 16, as in `specs/collectives`.
 fn reduce(on: &SimulatedMachine, nodes: usize, way: &Way, words: usize, _: u64) -> Result<f64, String> {
-    let machine = Machine::sim(on, nodes).map_err(|error| error.to_string())?;
-    let run = machine.run(|node| {
+    let run = simulated(on, nodes, |node| {
         let mut values = vec![1u64; words];
         let trees = way.parameters.first().map(|depth| Trees::install(node, *depth as usize, Flow::Dataflow));
         node.barrier();
@@ -321,5 +317,5 @@ fn reduce(on: &SimulatedMachine, nodes: usize, way: &Way, words: usize, _: u64) 
         }
         Ok(seconds)
     });
-    Ok(run.map_err(|error| error.to_string())?.results[0])
+    Ok(run?[0])
 }

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use clap::Parser;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
-use strata_benches::{Timings, columns, machine, turns};
+use strata_benches::{Timings, columns, machine, race};
 use strata_global::{Array, Change, Space, Way};
 use strata_runtime::prelude::*;
 
@@ -180,18 +180,11 @@ fn timings(way: Way, rounds: usize) -> Result<Vec<[Timings; 2]>, Error> {
         order.shuffle(&mut chacha20::ChaCha8Rng::seed_from_u64(1));
         let (bytes, local) = (vec![1; BULK], vec![2; BULK]);
         let mut bench = Bench { space: &mut space, words, plain, bytes, local, order };
-        let mut timings: Vec<[Timings; 2]> = vec![Default::default(); ACCESSES.len()];
-        for round in 0..rounds {
-            for turn in turns(round, 2 * ACCESSES.len()) {
-                let (which, who) = (turn / 2, turn % 2);
-                let seconds = bench.time([Who::Plain, Who::Space][who], ACCESSES[which].1);
-                // The first round warms up.
-                if round > 0 {
-                    timings[which][who].push(seconds);
-                }
-            }
-        }
-        Ok(timings)
+        // The first round warms up.
+        let timings = race(0..rounds, 1, 2 * ACCESSES.len(), |_, turn| {
+            Ok::<_, Error>(bench.time([Who::Plain, Who::Space][turn % 2], ACCESSES[turn / 2].1))
+        })?;
+        Ok(timings.chunks(2).map(|both| [both[0].clone(), both[1].clone()]).collect::<Vec<_>>())
     })?;
     Ok(results.swap_remove(0))
 }
@@ -204,10 +197,10 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    strata_benches::run(race)
+    strata_benches::run(run)
 }
 
-fn race(arguments: &Arguments) -> Result<(), Error> {
+fn run(arguments: &Arguments) -> Result<(), Error> {
     let rounds = if arguments.quick { 4 } else { 60 };
     let shared = timings(Way::Shared, rounds)?;
     let messages = timings(Way::Messages, rounds)?;

@@ -8,7 +8,7 @@
 use std::process::ExitCode;
 
 use mpi::traits::*;
-use strata_benches::{NoArguments, Timings, columns, machine, turns};
+use strata_benches::{NoArguments, columns, machine, race};
 use strata_global::{Global, Space};
 use strata_runtime::prelude::*;
 
@@ -43,17 +43,14 @@ fn main() -> ExitCode {
 fn inside() -> Result<(), Error> {
     let timings = launch(|node| {
         let mut space = Space::open(node, 8 * BULK)?;
-        let mut timings = vec![Timings::default(); CONTESTANTS.len()];
-        for round in 0..ROUNDS {
-            for which in turns(round, CONTESTANTS.len()) {
-                space.barrier();
-                let start = space.now();
-                let times = run(&mut space, which);
-                // Node 1 receives while it waits here.
-                space.barrier();
-                timings[which].push((space.now().get() - start.get()) / times as f64);
-            }
-        }
+        let timings = race(0..ROUNDS, 0, CONTESTANTS.len(), |_, which| {
+            space.barrier();
+            let start = space.now();
+            let times = run(&mut space, which);
+            // Node 1 receives while it waits here.
+            space.barrier();
+            Ok::<_, Error>((space.now().get() - start.get()) / times as f64)
+        })?;
         space.all_store_sync();
         Ok(timings)
     })?;

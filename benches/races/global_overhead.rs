@@ -14,10 +14,9 @@ use std::rc::Rc;
 
 use clap::Parser;
 use serde_json::json;
-use strata_benches::{Timings, at_least, head, machine, row, turns};
+use strata_benches::{Timings, at_least, head, jobs, machine, row};
 use strata_global::{Global, Space, Way};
 use strata_runtime::prelude::*;
-use strata_runtime::simulation::SimulatedMachine;
 
 /// Accesses of a stream.
 const TIMES: usize = 1000;
@@ -48,21 +47,17 @@ fn main() -> ExitCode {
 }
 
 fn race(&Arguments { rounds }: &Arguments) -> Result<(), String> {
-    let told = |error: Error| error.to_string();
     #[cfg(feature = "mpi")]
     if strata_benches::is_rank() {
-        if let Some(timings) = launch(|node| timings(node, rounds)).map_err(told)? {
+        if let Some(timings) = launch(|node| timings(node, rounds)).map_err(|error| error.to_string())? {
             let medians: Vec<f64> = timings.iter().map(Timings::median).collect();
             strata_benches::hand_over(&json!(medians));
         }
         return Ok(());
     }
-    let cm5 = SimulatedMachine::find("cm5").map_err(|error| error.to_string())?;
     // Simulated times do not vary.
-    let run = Machine::sim(&cm5, 2).and_then(|simulation| simulation.run(|node| timings(node, 1)));
-    let simulated = run.map_err(told)?.results.swap_remove(0);
-    let threads = Machine::threads(2).and_then(|threads| threads.run(|node| timings(node, rounds)));
-    let threads = threads.map_err(told)?.swap_remove(0);
+    let simulated = jobs::simulated(&jobs::platform("cm5")?, 2, |node| timings(node, 1))?.swap_remove(0);
+    let threads = jobs::on_threads(2, |node| timings(node, rounds))?;
     let medians = |timings: &[Timings]| timings.iter().map(Timings::median).collect::<Vec<f64>>();
     let mut columns = vec![("sim:cm5", medians(&simulated)), ("threads", medians(&threads))];
     match processes()? {
@@ -129,33 +124,26 @@ fn timings(node: &mut Node, rounds: usize) -> Result<Vec<Timings>, Error> {
         (0..times).for_each(|_| space.send(1, ask, [1; 2]));
         space.wait_until(|| came.get() == times);
     };
-    let mut timings = vec![Timings::default(); ACCESSES.len()];
-    // The first round warms up.
-    for round in 0..=rounds {
-        for which in turns(round, ACCESSES.len()) {
-            space.barrier();
-            let start = space.now();
-            if space.rank() == 0 {
-                match which {
-                    0 => (0..TIMES).for_each(|_| space.send(1, tell, [1; 2])),
-                    1 => asked(&mut space, TIMES),
-                    2 => (0..TIMES).for_each(|_| asked(&mut space, 1)),
-                    3 => (0..TIMES).for_each(|_| space.store(p, 1)),
-                    4 => {
-                        let mut values = vec![0; TIMES];
-                        space.phase(|phase| values.iter_mut().for_each(|value| phase.get(value, p)));
-                    }
-                    5 => space.phase(|phase| (0..TIMES).for_each(|_| phase.put(p, 1))),
-                    6 => (0..TIMES).for_each(|_| _ = space.read(p)),
-                    _ => (0..TIMES).for_each(|_| space.write(p, 1)),
+    strata_benches::race(0..rounds + 1, 1, ACCESSES.len(), |_, which| {
+        space.barrier();
+        let start = space.now();
+        if space.rank() == 0 {
+            match which {
+                0 => (0..TIMES).for_each(|_| space.send(1, tell, [1; 2])),
+                1 => asked(&mut space, TIMES),
+                2 => (0..TIMES).for_each(|_| asked(&mut space, 1)),
+                3 => (0..TIMES).for_each(|_| space.store(p, 1)),
+                4 => {
+                    let mut values = vec![0; TIMES];
+                    space.phase(|phase| values.iter_mut().for_each(|value| phase.get(value, p)));
                 }
-            }
-            let seconds = space.now().get() - start.get();
-            space.all_store_sync();
-            if round > 0 {
-                timings[which].push(seconds / TIMES as f64);
+                5 => space.phase(|phase| (0..TIMES).for_each(|_| phase.put(p, 1))),
+                6 => (0..TIMES).for_each(|_| _ = space.read(p)),
+                _ => (0..TIMES).for_each(|_| space.write(p, 1)),
             }
         }
-    }
-    Ok(timings)
+        let seconds = space.now().get() - start.get();
+        space.all_store_sync();
+        Ok(seconds / TIMES as f64)
+    })
 }

@@ -17,13 +17,12 @@ use clap::Parser;
 use nix::time::{ClockId, clock_gettime};
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::json;
-use strata_benches::{Timings, at_least, columns, machine};
+use strata_benches::{Timings, at_least, columns, jobs, machine};
 use strata_fit::{FitOptions, fit_samples, stats::t_quantile};
 use strata_model::set::{Library, LibraryCandidate, Model};
 use strata_model::{ModelSet, Samples};
 use strata_runtime::patterns::{Schedule, all_to_all};
 use strata_runtime::prelude::*;
-use strata_runtime::simulation::SimulatedMachine;
 use strata_select::{Question, Row, choose_among};
 
 #[derive(Parser)]
@@ -207,7 +206,7 @@ fn processor(mut work: impl FnMut()) -> f64 {
 /// The number of nodes, and the processor time of one event of `program` in seconds; the time that a
 /// job without a program takes is subtracted.
 fn an_event(platform: &str, nodes: usize, program: fn(&mut Node)) -> Result<(f64, f64), String> {
-    let machine = SimulatedMachine::find(platform).map_err(|error| error.to_string())?;
+    let machine = jobs::platform(platform)?;
     let simulate = |program: &(dyn Fn(&mut Node) + Sync)| {
         let run = Machine::sim(&machine, nodes).and_then(|simulation| {
             simulation.run(|node| {
@@ -302,8 +301,7 @@ fn times(node: &mut Node) -> Vec<f64> {
 }
 
 fn on_threads(nodes: usize) -> Result<Vec<f64>, String> {
-    let run = Machine::threads(nodes).and_then(|machine| machine.run(|node| Ok(times(node))));
-    run.map(|mut all| all.swap_remove(0)).map_err(|error| error.to_string())
+    jobs::on_threads(nodes, |node| Ok(times(node)))
 }
 
 #[cfg(feature = "mpi")]

@@ -7,6 +7,7 @@
 //! Without the feature only `threads` runs.
 
 use std::cell::Cell;
+use std::convert::Infallible;
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -14,7 +15,7 @@ use std::rc::Rc;
 #[cfg(feature = "mpi")]
 use mpi::{collective::SystemOperation, topology::SimpleCommunicator, traits::*};
 use serde_json::{Value, json};
-use strata_benches::{NoArguments, Timings, columns, machine, turns};
+use strata_benches::{NoArguments, Timings, columns, machine};
 use strata_runtime::message::{Reply, Request};
 use strata_runtime::prelude::*;
 
@@ -110,25 +111,19 @@ fn race<'a>(
     ours: Contestant<'a>,
     peer: Option<(&'static str, Contestant<'a>)>,
 ) -> Race {
-    let mut timings = [Timings::default(), Timings::default()];
     let (peer, mut contestants) = match peer {
         Some((name, contestant)) => (Some(name), vec![ours, contestant]),
         None => (None, vec![ours]),
     };
-    for round in 0..ROUNDS + 5 {
-        for who in turns(round, contestants.len()) {
-            node.barrier();
-            let start = node.now().get();
-            contestants[who](node);
-            let time = (node.now().get() - start) / batch as f64;
-            // The first rounds are warm-up.
-            if round >= 5 {
-                timings[who].push(time);
-            }
-        }
-    }
-    let [ours, theirs] = timings;
-    Race { name, ours, peer: peer.map(|name| (name, theirs)), hidden: None }
+    let timings = strata_benches::race(0..ROUNDS + 5, 5, contestants.len(), |_, who| {
+        node.barrier();
+        let start = node.now().get();
+        contestants[who](node);
+        Ok::<_, Infallible>((node.now().get() - start) / batch as f64)
+    });
+    let mut timings = timings.into_iter().flatten();
+    let ours = timings.next().unwrap_or_default();
+    Race { name, ours, peer: peer.zip(timings.next()), hidden: None }
 }
 
 /// State shared by handlers and program.

@@ -9,9 +9,8 @@ use std::time::Instant;
 
 use clap::Parser;
 use serde_json::{Value, json};
-use strata_benches::{columns, machine};
+use strata_benches::{columns, jobs::platform, machine};
 use strata_runtime::prelude::*;
-use strata_runtime::simulation::SimulatedMachine;
 
 /// Nodes, barriers, and bytes of the blocks of one all-to-all (0: none).
 const JOBS: [(usize, usize, usize); 6] =
@@ -67,7 +66,7 @@ fn all() -> Result<(), String> {
 fn simulate(nodes: usize, barriers: usize, bytes: usize) -> Result<Value, String> {
     let before = peak();
     let start = Instant::now();
-    let cm5 = SimulatedMachine::find("cm5").map_err(|error| error.to_string())?;
+    let cm5 = platform("cm5")?;
     let run = Machine::sim(&cm5, nodes).and_then(|simulation| {
         simulation.run(|node| {
             (0..barriers).for_each(|_| node.barrier());

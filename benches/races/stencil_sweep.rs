@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use serde_json::json;
-use strata_benches::{Timings, at_least, columns, machine, turns};
+use strata_benches::{Timings, at_least, columns, machine};
 use strata_runtime::prelude::*;
 use strata_stencil::{Grid, layout::Layout, profile};
 
@@ -38,22 +38,15 @@ fn main() -> ExitCode {
 }
 
 /// For each side the seconds of a pass of the loop, and of an iteration with and without looks.
-fn race(node: &mut Node) -> Result<Vec<[Timings; 3]>, Error> {
+fn race(node: &mut Node) -> Result<Vec<Vec<Timings>>, Error> {
     let part = ELEMENTS / node.size();
     let (mut a, b, c) = (vec![0.0_f64; part], vec![1.0_f64; part], vec![2.0_f64; part]);
     let mut all = Vec::new();
     for side in SIDES {
-        let mut timings: [Timings; 3] = Default::default();
-        for round in 0..ROUNDS {
-            for who in turns(round, 3) {
-                let seconds = match who {
-                    0 => triad(node, &mut a, &b, &c),
-                    _ => iteration(node, side, who == 1)?,
-                };
-                timings[who].push(seconds);
-            }
-        }
-        all.push(timings);
+        all.push(strata_benches::race(0..ROUNDS, 0, 3, |_, who| match who {
+            0 => Ok(triad(node, &mut a, &b, &c)),
+            _ => iteration(node, side, who == 1),
+        })?);
     }
     Ok(all)
 }
@@ -91,12 +84,13 @@ fn iteration(node: &mut Node, side: usize, looks: bool) -> Result<f64, Error> {
     Ok((long - short) / (iterations - iterations / 4) as f64)
 }
 
-fn report(threads: usize, rates: &[[Timings; 3]]) {
+fn report(threads: usize, rates: &[Vec<Timings>]) {
     println!("{} threads; {}\n", threads, machine());
     columns("grid | triad, GB/s | iteration with looks | GPts/s | GB/s | of triad | without looks | GPts/s");
     let mut worst = f64::INFINITY;
     let mut rows = Vec::new();
-    for (side, [triad, looks, none]) in SIDES.iter().zip(rates) {
+    for (side, timings) in SIDES.iter().zip(rates) {
+        let [triad, looks, none] = &timings[..] else { continue };
         let points = (side * side) as f64 / 1e9;
         let memory = 24.0 * ELEMENTS as f64 / 1e9 / triad.median();
         let (with, without) = (points / looks.median(), points / none.median());

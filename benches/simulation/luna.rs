@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use strata_benches::jobs::{platform, simulated};
 use strata_global::{Global, Space, Way};
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
@@ -78,58 +79,56 @@ const ACCESSES: [&str; 8] = [
 
 /// Their times in microseconds, on node 0 of two; node 1 receives meanwhile.
 fn times(platform: &SimulatedMachine) -> Result<[f64; 8], String> {
-    let run = Machine::sim(platform, 2).and_then(|simulation| {
-        simulation.run(|node| {
-            let came = Rc::new(Cell::new(0));
-            let mut handlers = node.handlers();
-            let counted = Rc::clone(&came);
-            let answer = handlers.reply(move |_, _: [u64; 2]| counted.set(counted.get() + 1));
-            let ask = handlers.request(move |context, words: [u64; 2]| context.reply(answer, words));
-            let tell = handlers.request(|_, _: [u64; 2]| ());
-            node.install(handlers);
-            let mut space = Space::open_by(node, 1 << 12, Way::Messages)?;
-            let p = Global::<u64>::new(1, 8);
-            let each = |space: &mut Space<'_>, times: usize, access: &dyn Fn(&mut Space<'_>)| {
-                space.barrier();
-                // When the other one waits in the next barrier.
-                space.compute(1e4, || ());
-                let start = space.now().get();
-                if space.rank() == 0 {
-                    access(space);
-                }
-                let seconds = space.now().get() - start;
-                space.barrier();
-                1e6 * seconds / times as f64
-            };
-            let asked = |space: &mut Space<'_>, times: usize| {
-                came.set(0);
-                (0..times).for_each(|_| space.send(1, ask, [1; 2]));
-                space.wait_until(|| came.get() == times);
-            };
-            Ok([
-                each(&mut space, BURST, &|space| (0..BURST).for_each(|_| space.send(1, tell, [1; 2]))),
-                each(&mut space, TIMES, &|space| asked(space, TIMES)),
-                each(&mut space, TIMES, &|space| (0..TIMES).for_each(|_| asked(space, 1))),
-                each(&mut space, BURST, &|space| (0..BURST).for_each(|_| space.store(p, 1))),
-                each(&mut space, TIMES, &|space| {
-                    let mut values = vec![0; TIMES];
-                    space.phase(|phase| values.iter_mut().for_each(|value| phase.get(value, p)));
-                }),
-                each(&mut space, TIMES, &|space| {
-                    space.phase(|phase| (0..TIMES).for_each(|_| phase.put(p, 1)));
-                }),
-                each(&mut space, TIMES, &|space| (0..TIMES).for_each(|_| _ = space.read(p))),
-                each(&mut space, TIMES, &|space| (0..TIMES).for_each(|_| space.write(p, 1))),
-            ])
-        })
+    let run = simulated(platform, 2, |node| {
+        let came = Rc::new(Cell::new(0));
+        let mut handlers = node.handlers();
+        let counted = Rc::clone(&came);
+        let answer = handlers.reply(move |_, _: [u64; 2]| counted.set(counted.get() + 1));
+        let ask = handlers.request(move |context, words: [u64; 2]| context.reply(answer, words));
+        let tell = handlers.request(|_, _: [u64; 2]| ());
+        node.install(handlers);
+        let mut space = Space::open_by(node, 1 << 12, Way::Messages)?;
+        let p = Global::<u64>::new(1, 8);
+        let each = |space: &mut Space<'_>, times: usize, access: &dyn Fn(&mut Space<'_>)| {
+            space.barrier();
+            // When the other one waits in the next barrier.
+            space.compute(1e4, || ());
+            let start = space.now().get();
+            if space.rank() == 0 {
+                access(space);
+            }
+            let seconds = space.now().get() - start;
+            space.barrier();
+            1e6 * seconds / times as f64
+        };
+        let asked = |space: &mut Space<'_>, times: usize| {
+            came.set(0);
+            (0..times).for_each(|_| space.send(1, ask, [1; 2]));
+            space.wait_until(|| came.get() == times);
+        };
+        Ok([
+            each(&mut space, BURST, &|space| (0..BURST).for_each(|_| space.send(1, tell, [1; 2]))),
+            each(&mut space, TIMES, &|space| asked(space, TIMES)),
+            each(&mut space, TIMES, &|space| (0..TIMES).for_each(|_| asked(space, 1))),
+            each(&mut space, BURST, &|space| (0..BURST).for_each(|_| space.store(p, 1))),
+            each(&mut space, TIMES, &|space| {
+                let mut values = vec![0; TIMES];
+                space.phase(|phase| values.iter_mut().for_each(|value| phase.get(value, p)));
+            }),
+            each(&mut space, TIMES, &|space| {
+                space.phase(|phase| (0..TIMES).for_each(|_| phase.put(p, 1)));
+            }),
+            each(&mut space, TIMES, &|space| (0..TIMES).for_each(|_| _ = space.read(p))),
+            each(&mut space, TIMES, &|space| (0..TIMES).for_each(|_| space.write(p, 1))),
+        ])
     });
-    Ok(run.map_err(|error| error.to_string())?.results[0])
+    Ok(run?[0])
 }
 
 /// Tables 4 to 6. Nothing of Luna's is in the CM-5's file but the time of stores in a stream, which
 /// is another one than that of a burst; its round trip is Brewer's.
 fn accesses() -> Result<(), String> {
-    let cm5 = find("cm5")?;
+    let cm5 = platform("cm5")?;
     let measured = [1.6, 3.4, 13.1, 2.1, 4.4, 4.1, 14.0, 13.4];
     for ((what, thesis), ours) in ACCESSES.iter().zip(measured).zip(times(&cm5)?) {
         near_as(Origin::Derived, &format!("`cm5` {what}, us"), "Luna, table 4", thesis, ours, 2);
@@ -154,27 +153,25 @@ fn accesses() -> Result<(), String> {
 /// message size of about 50 bytes"; opened segments are not counted. Of figures 11 to 15 it has no
 /// number.
 fn bandwidth() -> Result<(), String> {
-    let cm5 = find("cm5")?;
+    let cm5 = platform("cm5")?;
     let rate = |bytes: usize| {
-        let run = Machine::sim(&cm5, 2).and_then(|simulation| {
-            simulation.run(|node| {
-                node.install(node.handlers());
-                if node.rank() == 1 {
-                    for port in 1..=BLOCKS {
-                        node.open_port(port, Block::<u8>::zeroed(bytes));
-                        node.expect::<u8>(port, bytes);
-                    }
+        let run = simulated(&cm5, 2, |node| {
+            node.install(node.handlers());
+            if node.rank() == 1 {
+                for port in 1..=BLOCKS {
+                    node.open_port(port, Block::<u8>::zeroed(bytes));
+                    node.expect::<u8>(port, bytes);
                 }
-                node.barrier();
-                let start = node.now().get();
-                match node.rank() {
-                    0 => (1..=BLOCKS).for_each(|port| node.put(1, port, 0, &vec![1u8; bytes])),
-                    _ => (1..=BLOCKS).for_each(|port| node.wait_for_port(port)),
-                }
-                Ok((BLOCKS * bytes) as f64 / (node.now().get() - start) / 1e6)
-            })
+            }
+            node.barrier();
+            let start = node.now().get();
+            match node.rank() {
+                0 => (1..=BLOCKS).for_each(|port| node.put(1, port, 0, &vec![1u8; bytes])),
+                _ => (1..=BLOCKS).for_each(|port| node.wait_for_port(port)),
+            }
+            Ok((BLOCKS * bytes) as f64 / (node.now().get() - start) / 1e6)
         });
-        Ok::<_, String>(run.map_err(|error| error.to_string())?.results[1])
+        Ok::<_, String>(run?[1])
     };
     let peak = rate(16_000)?;
     let mut half = 0;
@@ -188,10 +185,6 @@ fn bandwidth() -> Result<(), String> {
     Ok(())
 }
 
-fn find(name: &str) -> Result<SimulatedMachine, String> {
-    SimulatedMachine::find(name).map_err(|error| error.to_string())
-}
-
 const COLLECTIVES: [&str; 4] = ["barrier", "broadcast", "reduction to node 0", "inclusive scan"];
 
 /// Microseconds of an operation of a stream: by trees, or by the transport's own collectives.
@@ -201,40 +194,38 @@ fn collective(
     trees: Option<(usize, Flow)>,
 ) -> Result<[f64; 4], String> {
     const TIMES: u64 = 200;
-    let run = Machine::sim(platform, nodes).and_then(|simulation| {
-        simulation.run(|node| {
-            let trees = trees.map(|(depth, flow)| Trees::install(node, depth, flow));
-            let mut times = [0.0; 4];
-            for (which, time) in times.iter_mut().enumerate() {
-                node.barrier();
-                let start = node.now().get();
-                for round in 0..TIMES {
-                    match (which, &trees) {
-                        (0, _) => node.barrier(),
-                        (1, Some(trees)) => trees.broadcast(node, 0, &mut [round]),
-                        (2, Some(trees)) => trees.reduce_to_first(node, Op::Add, &mut [round]),
-                        (_, Some(trees)) => trees.inclusive_scan(node, Op::Add, &mut [round]),
-                        (1, None) => node.broadcast(0, &mut [round]),
-                        (2, None) => _ = node.reduce_add(round),
-                        (_, None) => _ = node.inclusive_scan(Op::Add, round),
-                    }
+    let run = simulated(platform, nodes, |node| {
+        let trees = trees.map(|(depth, flow)| Trees::install(node, depth, flow));
+        let mut times = [0.0; 4];
+        for (which, time) in times.iter_mut().enumerate() {
+            node.barrier();
+            let start = node.now().get();
+            for round in 0..TIMES {
+                match (which, &trees) {
+                    (0, _) => node.barrier(),
+                    (1, Some(trees)) => trees.broadcast(node, 0, &mut [round]),
+                    (2, Some(trees)) => trees.reduce_to_first(node, Op::Add, &mut [round]),
+                    (_, Some(trees)) => trees.inclusive_scan(node, Op::Add, &mut [round]),
+                    (1, None) => node.broadcast(0, &mut [round]),
+                    (2, None) => _ = node.reduce_add(round),
+                    (_, None) => _ = node.inclusive_scan(Op::Add, round),
                 }
-                node.barrier();
-                *time = 1e6 * (node.now().get() - start) / TIMES as f64;
             }
-            if trees.is_some() {
-                node.uninstall();
-            }
-            Ok(times)
-        })
+            node.barrier();
+            *time = 1e6 * (node.now().get() - start) / TIMES as f64;
+        }
+        if trees.is_some() {
+            node.uninstall();
+        }
+        Ok(times)
     });
-    Ok(run.map_err(|error| error.to_string())?.results[0])
+    Ok(run?[0])
 }
 
 /// Tables 8 to 11. A barrier of the CM-5 is its control network's, of which Brewer's figure 6-6 is a
 /// source.
 fn collectives() -> Result<(), String> {
-    let cm5 = find("cm5")?;
+    let cm5 = platform("cm5")?;
     let barriers = Some((1, Flow::Barriers));
     let mut all = Vec::new();
     for (nodes, table, messages, network) in [
@@ -269,7 +260,7 @@ fn collectives() -> Result<(), String> {
     }
     let (name, _, inputs, poll) = OTHERS[0];
     let nxam = machine(name, inputs, poll)?;
-    for (machine_name, platform) in [(name, nxam), ("paragon", find("paragon")?)] {
+    for (machine_name, platform) in [(name, nxam), ("paragon", platform("paragon")?)] {
         let dataflow = collective(&platform, 8, Some((3, Flow::Dataflow)))?;
         let barriers = collective(&platform, 8, barriers.map(|(_, flow)| (3, flow)))?;
         let (there, with) = ([705.0, 453.0, 486.0, 661.0], [705.0, 1597.0, 951.0, 2039.0]);
@@ -307,13 +298,11 @@ fn collectives() -> Result<(), String> {
 
 /// Tables 1 and 2: a product of matrices, the same on each node. Table 3, of a radix sort, is damaged.
 fn products() -> Result<(), String> {
-    let cm5 = find("cm5")?;
+    let cm5 = platform("cm5")?;
     for (nodes, n, table, thesis) in
         [(4, 64, 1, 19.0), (4, 256, 1, 23.0), (4, 128, 2, 23.0), (16, 128, 2, 76.0), (64, 128, 2, 301.0)]
     {
-        let run = Machine::sim(&cm5, nodes)
-            .and_then(|simulation| simulation.run(|node| global_product::mflops(node, n)));
-        let ours = run.map_err(|error| error.to_string())?.results[0];
+        let ours = simulated(&cm5, nodes, |node| global_product::mflops(node, n))?[0];
         let origin = if n == 256 { Origin::Input } else { Origin::Predicted };
         let what = format!("`cm5` product, {n} x {n} on each of {nodes} nodes, MFLOPS");
         near_as(origin, &what, &format!("Luna, table {table}"), thesis, ours, 1);

@@ -26,10 +26,9 @@ use pictures::Bar;
 use rand::{RngExt as _, SeedableRng};
 use serde_json::{Value, json};
 use strata_benches::columns;
+use strata_benches::jobs::{platform, simulated};
 use strata_benches::solver::{Sending, System, solve};
 use strata_benches::thesis::{SORTS, STENCILS};
-use strata_runtime::Machine;
-use strata_runtime::simulation::SimulatedMachine;
 
 const NODES: usize = 64;
 
@@ -114,7 +113,7 @@ fn drawn() -> Vec<usize> {
 
 /// Draws the experiments of figures 6-4, 7-5 and 7-8 into a folder.
 fn draw(folder: &str) -> Result<(), String> {
-    let cm5 = SimulatedMachine::find("cm5").map_err(|error| error.to_string())?;
+    let cm5 = platform("cm5")?;
     let by_four = |rank: usize, _| (rank + 4) % NODES;
     let step = |rank: usize, round: usize| (rank + round + 1) % NODES;
     let table = drawn();
@@ -167,7 +166,7 @@ const FLYING: usize = 16;
 
 /// 60 shifts of 1600 bytes among 16 nodes without barriers, for a trace of them (figure 7-7).
 fn flight() -> Result<(), String> {
-    let cm5 = SimulatedMachine::find("cm5").map_err(|error| error.to_string())?;
+    let cm5 = platform("cm5")?;
     let step = |rank: usize, round: usize| (rank + round + 1) % FLYING;
     let rounds = Rounds {
         nodes: FLYING,
@@ -271,21 +270,21 @@ fn combine_origin(platform: &str, term: &str) -> Origin {
 
 fn figure_6_6() -> Result<(), String> {
     for (name, combine, round_trip, sends) in FIGURE_6_6 {
-        let platform = SimulatedMachine::find(name).map_err(|error| error.to_string())?;
-        let found = models::combine_vector(&platform)?;
+        let machine = platform(name)?;
+        let found = models::combine_vector(&machine)?;
         for (index, term) in ["1", "length", "logP", "length logP"].into_iter().enumerate() {
             let ours = found.get(index).copied().unwrap_or(f64::NAN);
             let what = format!("`{name}` CombineVector, cycles per {term}");
             near_as(combine_origin(name, term), &what, "Fig 6-6", combine[index], ours, 1);
         }
-        let found = models::round_trip(&platform)?;
+        let found = models::round_trip(&machine)?;
         // At a switch all nodes are at the same distance.
         for (index, term) in ["1", "hop"].into_iter().enumerate().take(found.len()) {
             let what = format!("`{name}` Roundtrip, cycles per {term}");
             near_as(Origin::Input, &what, "Fig 6-6", round_trip[index], found[index], 2);
         }
         // One call here, two in the thesis, which differ only on the CM-5.
-        let (ours, _) = models::send_request(&platform)?;
+        let (ours, _) = models::send_request(&machine)?;
         let origin = if name == "cm5" { Origin::Derived } else { Origin::Input };
         for (model, thesis) in ["SendRequest", "SendRPC"].into_iter().zip(sends) {
             near_as(origin, &format!("`{name}` {model}, cycles"), "Fig 6-6", thesis, ours, 1);
@@ -300,14 +299,12 @@ const ROWS: usize = 5300;
 
 /// The solver by handlers: Strata's messages beside those of CMMD's two kinds.
 fn figure_6_3() -> Result<(), String> {
-    let cm5 = SimulatedMachine::find("cm5").map_err(|error| error.to_string())?;
+    let cm5 = platform("cm5")?;
     let seconds = |sending| -> Result<f64, String> {
         let mut all = Vec::new();
         for seed in 1..=5 {
             let system = System::random(ROWS, NODES, seed);
-            let run = Machine::sim(&cm5, NODES)
-                .and_then(|simulation| simulation.run(|node| Ok(solve(node, &system, sending).0)));
-            all.push(run.map_err(|error| error.to_string())?.results[0]);
+            all.push(simulated(&cm5, NODES, |node| Ok(solve(node, &system, sending).0))?[0]);
         }
         Ok(mean(&all).0)
     };
@@ -331,12 +328,12 @@ fn figure_6_3() -> Result<(), String> {
 fn figures_4_9_10() -> Result<(), String> {
     for stencil in &STENCILS {
         let name = stencil.machine;
-        let platform = SimulatedMachine::find(name).map_err(|error| error.to_string())?;
+        let machine = platform(name)?;
         for (layout, columns, what, size) in
             [(2, 8, "squares", 1000), (2, 8, "squares", 200), (1, 1, "strips", 400), (0, 0, "one node", 64)]
         {
             let thesis = stencil.microseconds(layout, [size; 2]).round();
-            let ours = models::iteration(&platform, columns, size)?;
+            let ours = models::iteration(&machine, columns, size)?;
             let origin = if layout == 2 { Origin::Input } else { Origin::Predicted };
             let what = format!("`{name}` stencil, {what}, {size} x {size}, us an iteration");
             let figure = if name == "cm5" || name == "alewife" { "Fig 4-9" } else { "Fig 4-10" };
@@ -351,10 +348,10 @@ fn figures_4_9_10() -> Result<(), String> {
 fn figures_4_15_16() -> Result<(), String> {
     for sorts in &SORTS {
         let name = sorts.machine;
-        let platform = SimulatedMachine::find(name).map_err(|error| error.to_string())?;
+        let machine = platform(name)?;
         for (label, bits, keys) in [("radix", Some(8), 1000), ("sample", None, 1000), ("sample", None, 8000)]
         {
-            let ours = models::sorting(&platform, bits, keys)?;
+            let ours = models::sorting(&machine, bits, keys)?;
             let solved = label == "sample" && keys == 8000 && ["cm5", "alewife"].contains(&name);
             let origin = if solved { Origin::Input } else { Origin::Predicted };
             let what = format!("`{name}` {label} sort, {keys} keys of 32 bits, us");
@@ -367,7 +364,7 @@ fn figures_4_15_16() -> Result<(), String> {
 
 /// Sections 6.1.3 and chapter 7, on the CM-5.
 fn chapters() -> Result<(), String> {
-    let cm5 = SimulatedMachine::find("cm5").map_err(|error| error.to_string())?;
+    let cm5 = platform("cm5")?;
     let all = |rounds: Rounds<'_>, seeds: u64| -> Result<(f64, f64), String> {
         let bandwidths = (1..=seeds).map(|seed| rounds.bandwidth(&cm5, seed));
         let bandwidths = bandwidths.collect::<Result<Vec<f64>, _>>().map_err(|error| error.to_string())?;

@@ -3,7 +3,7 @@
 
 use super::bulk::{Rounds, Way};
 use super::{DELAY, NODES, UNEVEN, mean};
-use strata_benches::{columns, row};
+use strata_benches::{columns, jobs::platform, row};
 use strata_runtime::simulation::SimulatedMachine;
 use strata_sim::platform::Topology;
 
@@ -51,7 +51,7 @@ fn interrupted_apart(cm5: &mut SimulatedMachine) {
 /// Prints the table: megabytes a second of blocks of 1600 bytes, and with time slices those that a
 /// timer of user time would show.
 pub(crate) fn table() -> Result<(), String> {
-    let cm5 = SimulatedMachine::find("cm5").map_err(|error| error.to_string())?;
+    let cm5 = platform("cm5")?;
     columns(
         "the CM-5 | barriers, not matched | matched | poll once | free, 32 shifts | 100 shifts | not matched | random targets | 8 in turn | packets a node, matched | free",
     );
@@ -83,13 +83,13 @@ pub(crate) fn table() -> Result<(), String> {
         Rounds { way: Way::Interleaved(8, DELAY), ..random },
     ];
     for (name, change) in CHANGES {
-        let mut platform = cm5.clone();
-        change(&mut platform);
+        let mut machine = cm5.clone();
+        change(&mut machine);
         let dilated = name.ends_with("slices");
         let mut cells = vec![name.to_owned()];
         let (mut standing, mut bandwidths) = (Vec::new(), Vec::new());
         for experiment in experiments {
-            let runs = (1..=SEEDS).map(|seed| experiment.run(&platform, seed)).collect::<Result<Vec<_>, _>>();
+            let runs = (1..=SEEDS).map(|seed| experiment.run(&machine, seed)).collect::<Result<Vec<_>, _>>();
             let runs = runs.map_err(|error| error.to_string())?;
             let of = |run: &super::bulk::Run| run.bandwidth / if dilated { run.dilation } else { 1.0 };
             bandwidths.push(mean(&runs.iter().map(of).collect::<Vec<_>>()).0);
@@ -106,7 +106,7 @@ pub(crate) fn table() -> Result<(), String> {
 /// the same time, or up to so many cycles apart: megabytes a second by the number of shifts, matched
 /// and not.
 pub(crate) fn apart() -> Result<(), String> {
-    let cm5 = SimulatedMachine::find("cm5").map_err(|error| error.to_string())?;
+    let cm5 = platform("cm5")?;
     let step = |rank: usize, round: usize| (rank + round + 1) % NODES;
     columns("begun apart by, cycles | way | 32 shifts | 100 shifts | 400 shifts");
     for (apart, (name, way)) in [0.0, 1000.0, 5000.0]

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::fmt::Write as _;
 use std::rc::Rc;
 
+use strata_benches::jobs::simulated;
 use strata_fit::{FitOptions, Search, fit_samples};
 use strata_model::Samples;
 use strata_runtime::prelude::*;
@@ -37,9 +38,9 @@ fn between(platform: &SimulatedMachine, start: f64, end: f64) -> f64 {
 /// A scan of a vector of `length` words on `nodes` nodes that begin together: seconds until the
 /// last node has its result. A word is the platform's: 4 bytes, or the 8 bytes that the CM-5's file
 /// counts as one.
-fn combine(platform: &SimulatedMachine, nodes: usize, length: usize) -> Result<f64, Error> {
+fn combine(platform: &SimulatedMachine, nodes: usize, length: usize) -> Result<f64, String> {
     let wide = platform.control.is_some();
-    let run = Machine::sim(platform, nodes)?.run(|node| {
+    let run = simulated(platform, nodes, |node| {
         let start = node.now().get();
         if wide {
             node.scan(Op::Add, &mut vec![1i64; length]);
@@ -48,7 +49,7 @@ fn combine(platform: &SimulatedMachine, nodes: usize, length: usize) -> Result<f
         }
         Ok(node.now().get() - start)
     })?;
-    Ok(run.results.into_iter().fold(0.0, f64::max))
+    Ok(run.into_iter().fold(0.0, f64::max))
 }
 
 /// `CombineVector`: the constant, and those of `length`, `logP` and `length * logP`.
@@ -57,7 +58,7 @@ pub(crate) fn combine_vector(platform: &SimulatedMachine) -> Result<Vec<f64>, St
     for nodes in [2, 4, 8, 16, 32, 64] {
         for exponent in 0..=11 {
             let length = 1 << exponent;
-            let seconds = combine(platform, nodes, length).map_err(|error| error.to_string())?;
+            let seconds = combine(platform, nodes, length)?;
             let (length, height) = (length as f64, (nodes as f64).log2());
             lines.push((seconds, vec![length, height, length * height]));
         }
@@ -114,35 +115,31 @@ pub(crate) fn iteration(platform: &SimulatedMachine, columns: usize, size: usize
 /// A sort of `keys` keys of 32 bits on each of 64 nodes, in microseconds: by digits of so many bits,
 /// each key a message, or by samples (figures 4-15 and 4-16).
 pub(crate) fn sorting(platform: &SimulatedMachine, bits: Option<u32>, keys: usize) -> Result<f64, String> {
-    let run = Machine::sim(platform, 64)
-        .and_then(|simulation| simulation.run(|node| Ok(thesis::seconds(node, keys, 32, bits, 0..2))));
-    Ok(run.map_err(|error| error.to_string())?.results[0] * 1e6)
+    Ok(simulated(platform, 64, |node| Ok(thesis::seconds(node, keys, 32, bits, 0..2)))?[0] * 1e6)
 }
 
 /// `SendRequest`: cycles to send a word and poll both networks once; and of polls of both until
 /// empty.
 pub(crate) fn send_request(platform: &SimulatedMachine) -> Result<(f64, f64), String> {
-    let run = Machine::sim(platform, 2).and_then(|simulation| {
-        simulation.run(|node| {
-            let mut handlers = node.handlers();
-            let request = handlers.request(|_, _: u32| ());
-            node.install(handlers);
-            node.barrier();
-            node.compute(10_000.0, || ());
-            let start = node.now().get();
-            if node.rank() == 0 {
-                node.send(1, request, 1);
-                node.poll_once();
-            }
-            let send = between(platform, start, node.now().get());
-            let start = node.now().get();
-            if node.rank() == 0 {
-                node.poll();
-            }
-            Ok((send, between(platform, start, node.now().get())))
-        })
+    let run = simulated(platform, 2, |node| {
+        let mut handlers = node.handlers();
+        let request = handlers.request(|_, _: u32| ());
+        node.install(handlers);
+        node.barrier();
+        node.compute(10_000.0, || ());
+        let start = node.now().get();
+        if node.rank() == 0 {
+            node.send(1, request, 1);
+            node.poll_once();
+        }
+        let send = between(platform, start, node.now().get());
+        let start = node.now().get();
+        if node.rank() == 0 {
+            node.poll();
+        }
+        Ok((send, between(platform, start, node.now().get())))
     });
-    Ok(run.map_err(|error| error.to_string())?.results[0])
+    Ok(run?[0])
 }
 
 /// Packets that each of `nodes` nodes can send when nobody receives: each to the one on the other
@@ -168,46 +165,44 @@ pub(crate) fn capacity(platform: &SimulatedMachine, nodes: usize) -> Result<f64,
 /// Sending alone and receiving alone, in cycles, as `specs/matching` measures them: a packet put
 /// and a look in vain; looks until a hundred packets have been received, less those in vain.
 pub(crate) fn alone(platform: &SimulatedMachine) -> Result<(f64, f64), String> {
-    let run = Machine::sim(platform, 2).and_then(|simulation| {
-        simulation.run(|node| {
-            let data = vec![1u8; node.packet_bytes()];
-            let sends = node.rank() == 0;
-            node.install(node.handlers());
-            node.open_port(1, Block::<u8>::zeroed(data.len()));
-            node.expect::<u8>(1, if sends { 0 } else { 104 * data.len() });
-            node.barrier();
-            let start = node.now().get();
-            for _ in 0..if sends { 4 } else { 0 } {
-                node.put(1, 1, 0, &data);
-                node.poll_one(Network::Reply);
-            }
-            let send = between(platform, start, node.now().get()) / 4.0;
-            while !sends && node.port_count(1) > 100 * data.len() as i64 {
-                node.poll_one(Network::Request);
-                node.poll_one(Network::Reply);
-            }
-            node.barrier();
-            for _ in 0..if sends { 100 } else { 0 } {
-                node.put(1, 1, 0, &data);
-            }
-            node.compute(if sends { 0.0 } else { 10_000.0 }, || ());
-            let (start, mut looks) = (node.now().get(), 0);
-            while !sends && node.port_count(1) > 0 {
-                node.poll_one(if looks % 2 == 0 { Network::Request } else { Network::Reply });
-                looks += 1;
-            }
-            let with = between(platform, start, node.now().get());
-            node.barrier();
-            let start = node.now().get();
-            for look in 0..looks {
-                node.poll_one(if look % 2 == 0 { Network::Request } else { Network::Reply });
-            }
-            let without = between(platform, start, node.now().get());
-            node.barrier();
-            let vain = without * f64::from(looks.max(100) - 100) / f64::from(looks.max(1));
-            Ok((send, (with - vain) / 100.0))
-        })
+    let run = simulated(platform, 2, |node| {
+        let data = vec![1u8; node.packet_bytes()];
+        let sends = node.rank() == 0;
+        node.install(node.handlers());
+        node.open_port(1, Block::<u8>::zeroed(data.len()));
+        node.expect::<u8>(1, if sends { 0 } else { 104 * data.len() });
+        node.barrier();
+        let start = node.now().get();
+        for _ in 0..if sends { 4 } else { 0 } {
+            node.put(1, 1, 0, &data);
+            node.poll_one(Network::Reply);
+        }
+        let send = between(platform, start, node.now().get()) / 4.0;
+        while !sends && node.port_count(1) > 100 * data.len() as i64 {
+            node.poll_one(Network::Request);
+            node.poll_one(Network::Reply);
+        }
+        node.barrier();
+        for _ in 0..if sends { 100 } else { 0 } {
+            node.put(1, 1, 0, &data);
+        }
+        node.compute(if sends { 0.0 } else { 10_000.0 }, || ());
+        let (start, mut looks) = (node.now().get(), 0);
+        while !sends && node.port_count(1) > 0 {
+            node.poll_one(if looks % 2 == 0 { Network::Request } else { Network::Reply });
+            looks += 1;
+        }
+        let with = between(platform, start, node.now().get());
+        node.barrier();
+        let start = node.now().get();
+        for look in 0..looks {
+            node.poll_one(if look % 2 == 0 { Network::Request } else { Network::Reply });
+        }
+        let without = between(platform, start, node.now().get());
+        node.barrier();
+        let vain = without * f64::from(looks.max(100) - 100) / f64::from(looks.max(1));
+        Ok((send, (with - vain) / 100.0))
     });
-    let results = run.map_err(|error| error.to_string())?.results;
+    let results = run?;
     Ok((results[0].0, results[1].1))
 }

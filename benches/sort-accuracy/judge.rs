@@ -3,9 +3,8 @@
 
 use std::cell::RefCell;
 
-use strata_benches::accuracy::Times;
+use strata_benches::{accuracy::Times, jobs};
 use strata_model::LibraryModels;
-use strata_runtime::simulation::SimulatedMachine;
 use strata_runtime::{Machine, simulation::Simulation};
 use strata_select::Source as _;
 use strata_sort::profile::thesis;
@@ -35,8 +34,7 @@ pub(crate) struct Judge {
 
 impl Judge {
     pub(crate) fn new(platform: &str, seed: u64, times: Times) -> Result<Self, String> {
-        let platform = SimulatedMachine::find(platform).map_err(|e| e.to_string())?;
-        let machine = Machine::sim(&platform, NODES).map_err(|e| e.to_string())?;
+        let machine = Machine::sim(&jobs::platform(platform)?, NODES).map_err(|e| e.to_string())?;
         // Calibration takes the first seeds.
         Ok(Self { machine, times: RefCell::new(times), seed: (1 << 32) + (seed << 16) })
     }

@@ -16,7 +16,7 @@ use std::time::Instant;
 use clap::Parser;
 use rdst::RadixSort as _;
 use serde_json::json;
-use strata_benches::{Timings, at_least, columns, machine, turns};
+use strata_benches::{Timings, at_least, columns, fastest, machine};
 use strata_sort::local::{self, LocalSort};
 use strata_sort::profile::local::Cell;
 use strata_sort::{Item, Key};
@@ -114,9 +114,7 @@ fn run<T: Number>(settings: &Settings, bits: u32, of: fn(u64) -> T) {
             });
             let data: Vec<T> = made.collect();
             let timings = race(&data, keys, settings.rounds);
-            let best = (1..CONTESTANTS.len())
-                .min_by(|a, b| timings[*a].median().total_cmp(&timings[*b].median()))
-                .unwrap_or(1);
+            let best = 1 + fastest(&timings[1..]);
             for (who, timing) in CONTESTANTS.iter().zip(&timings) {
                 regrets.entry(who).or_default().push(timing.median() / timings[best].median());
             }
@@ -136,23 +134,18 @@ fn run<T: Number>(settings: &Settings, bits: u32, of: fn(u64) -> T) {
 }
 
 fn race<T: Number>(data: &[T], keys: usize, rounds: usize) -> Vec<Timings> {
-    let mut timings = vec![Vec::new(); CONTESTANTS.len()];
     let mut expected: Option<Vec<T>> = None;
-    for round in 0..=rounds {
-        for who in turns(round, CONTESTANTS.len()) {
-            let mut items = data.to_vec();
-            let start = Instant::now();
-            items.chunks_mut(keys).for_each(|array| T::sort(array, who));
-            let seconds = start.elapsed().as_secs_f64();
-            // The first round fills caches and makes choices.
-            if round > 0 {
-                timings[who].push(seconds / (data.len() / keys) as f64);
-            }
-            let answer = expected.get_or_insert_with(|| items.clone());
-            assert!(*answer == items, "{} sorts otherwise", CONTESTANTS[who]);
-        }
-    }
-    timings.into_iter().map(|all| all.into_iter().collect()).collect()
+    // The first round fills caches and makes choices.
+    let Ok(timings) = strata_benches::race(0..rounds + 1, 1, CONTESTANTS.len(), |_, who| {
+        let mut items = data.to_vec();
+        let start = Instant::now();
+        items.chunks_mut(keys).for_each(|array| T::sort(array, who));
+        let seconds = start.elapsed().as_secs_f64();
+        let answer = expected.get_or_insert_with(|| items.clone());
+        assert!(*answer == items, "{} sorts otherwise", CONTESTANTS[who]);
+        Ok::<_, Infallible>(seconds / (data.len() / keys) as f64)
+    });
+    timings
 }
 
 fn summary(seed: u64, bits: u32, regrets: &BTreeMap<&str, Vec<f64>>, right: usize) {

@@ -13,6 +13,7 @@ pub mod cost;
 mod drawn;
 pub mod fitted;
 mod harness;
+pub mod jobs;
 pub mod judge;
 mod list;
 pub mod load;
@@ -28,6 +29,7 @@ pub mod trust;
 use std::ffi::OsString;
 use std::fmt;
 use std::io::{BufRead as _, BufReader};
+use std::ops::Range;
 use std::process::{Command, Stdio};
 
 use chacha20::ChaCha8Rng;
@@ -65,6 +67,11 @@ impl Timings {
         sorted.get((q * last as f64).round() as usize).copied().unwrap_or(0.0)
     }
 
+    /// The ratios to another contestant's timings of the same rounds.
+    pub fn over(&self, other: &Self) -> Self {
+        self.seconds.iter().zip(&other.seconds).map(|(one, other)| one / other).collect()
+    }
+
     /// The median timing in seconds.
     pub fn median(&self) -> f64 {
         self.quantile(0.5)
@@ -96,6 +103,35 @@ pub fn turns(round: usize, contestants: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..contestants).collect();
     order.shuffle(&mut ChaCha8Rng::seed_from_u64(round as u64));
     order
+}
+
+/// Times all contestants in each of these rounds, in [`turns`], by `time` of a round and a contestant.
+/// The first rounds, so many, warm up.
+///
+/// # Errors
+/// That of a timing.
+pub fn race<E>(
+    rounds: Range<usize>,
+    warm: usize,
+    contestants: usize,
+    mut time: impl FnMut(usize, usize) -> Result<f64, E>,
+) -> Result<Vec<Timings>, E> {
+    let mut timings = vec![Timings::default(); contestants];
+    for round in rounds.clone() {
+        for who in turns(round, contestants) {
+            let seconds = time(round, who)?;
+            if round >= rounds.start + warm {
+                timings[who].push(seconds);
+            }
+        }
+    }
+    Ok(timings)
+}
+
+/// The place of the least median; those without timings come last.
+pub fn fastest(timings: &[Timings]) -> usize {
+    let median = |at: &usize| if timings[*at].is_empty() { f64::INFINITY } else { timings[*at].median() };
+    (0..timings.len()).min_by(|a, b| median(a).total_cmp(&median(b))).unwrap_or(0)
 }
 
 /// Prints one row of a Markdown table.

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use strata_benches::accuracy::{Kept, Times};
+use strata_benches::jobs::platform;
 use strata_model::{LibraryModels, Resolved};
 use strata_runtime::simulation::SimulatedMachine;
 use strata_runtime::{Computing, Machine, Node};
@@ -26,7 +27,7 @@ impl Target {
     pub(crate) fn open(name: &str, nodes: usize) -> Result<Self, String> {
         let kept = Kept::of("stencil-accuracy", &format!("{name},computing=skeleton"), nodes);
         let times = RefCell::new(kept.times()?);
-        let platform = SimulatedMachine::find(name).map_err(|e| e.to_string())?;
+        let platform = platform(name)?;
         Ok(Self { name: name.to_owned(), nodes, kept, times, platform })
     }
 

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use serde_json::json;
-use strata_benches::{Timings, at_least, head, machine, row, turns};
+use strata_benches::{at_least, head, machine, row};
 use strata_runtime::prelude::*;
 use strata_stencil::{Grid, Method, layout::Layout, profile};
 
@@ -64,21 +64,18 @@ fn race(options: &Arguments) -> Result<(), String> {
     let mut grids = Vec::new();
     for side in SIDES {
         let iterations = (POINTS / (side * side)).max(8) as u64;
-        let mut timings = vec![Timings::default(); names.len()];
-        for round in 0..options.rounds {
-            for who in turns(round, names.len()) {
-                // The difference of two runs has neither allocation nor initial values in it.
-                let mut seconds = |iterations| match who.checked_sub(WAYS.len()) {
-                    None => ours(options.threads, side, WAYS[who], iterations),
-                    Some(peer) => {
-                        let (name, peer) = &mut peers[peer];
-                        peer.seconds(&format!("{side} {iterations}")).map_err(|e| format!("{name}: {e}"))
-                    }
-                };
-                let difference = seconds(iterations)? - seconds(iterations / 4)?;
-                timings[who].push(difference / (iterations - iterations / 4) as f64);
-            }
-        }
+        let timings = strata_benches::race(0..options.rounds, 0, names.len(), |_, who| {
+            // The difference of two runs has neither allocation nor initial values in it.
+            let mut seconds = |iterations| match who.checked_sub(WAYS.len()) {
+                None => ours(options.threads, side, WAYS[who], iterations),
+                Some(peer) => {
+                    let (name, peer) = &mut peers[peer];
+                    peer.seconds(&format!("{side} {iterations}")).map_err(|e| format!("{name}: {e}"))
+                }
+            };
+            let difference = seconds(iterations)? - seconds(iterations / 4)?;
+            Ok::<_, String>(difference / (iterations - iterations / 4) as f64)
+        })?;
         let rates: Vec<f64> = timings.iter().map(|t| (side * side) as f64 / 1e9 / t.median()).collect();
         let mut cells = vec![format!("{side}²")];
         cells.extend(timings.iter().zip(&rates).map(|(t, rate)| format!("{rate:.3} GPts/s, {t}")));

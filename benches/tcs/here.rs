@@ -3,7 +3,7 @@
 //! 5 % count as right.
 
 use serde_json::{Map, Value};
-use strata_benches::{Timings, columns, turns};
+use strata_benches::{columns, race};
 use strata_runtime::prelude::*;
 use strata_tcs::Target;
 use strata_tcs::patterns::{Form, Kind};
@@ -41,14 +41,10 @@ pub(crate) fn choices(node: &mut Node, quick: bool) -> Result<Vec<Chosen>, Error
             continue;
         }
         for bytes in sizes {
-            let mut timings: [Timings; 2] = Default::default();
-            for round in 0..rounds {
-                for who in turns(round, 2) {
-                    let clocks = linked.clocks(node, Form::ALL[who], *bytes, times)?;
-                    timings[who].push(target.seconds(clocks));
-                }
-            }
-            let seconds = timings.map(|timings| timings.median());
+            let timings = race(0..rounds, 0, 2, |_, who| {
+                Ok::<_, Error>(target.seconds(linked.clocks(node, Form::ALL[who], *bytes, times)?))
+            })?;
+            let seconds = [timings[0].median(), timings[1].median()];
             all.push(Chosen { kind, bytes: *bytes, seconds, form: linked.choice(node, *bytes)? });
         }
     }

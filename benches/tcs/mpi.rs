@@ -62,7 +62,7 @@ fn naive(world: &SimpleCommunicator, value: u64) -> u64 {
 
 /// By connections in shared memory, and by messages.
 type Lengths = [Vec<[Timings; 3]>; 2];
-type Found = ([Timings; 2], Vec<[Timings; 3]>, Lengths);
+type Found = (Vec<Timings>, Vec<[Timings; 3]>, Lengths);
 
 fn both_lengths(node: &mut Node, lanes: &Lanes, rounds: usize) -> Result<Lengths, Error> {
     Ok([lengths(node, lanes, rounds, false)?, lengths(node, lanes, rounds / 2, true)?])

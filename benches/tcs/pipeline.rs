@@ -4,7 +4,7 @@ use crate::Error;
 use crate::steps::work;
 use serde_json::{Map, Value};
 use std::hint::black_box;
-use strata_benches::{Timings, columns, turns};
+use strata_benches::{Timings, columns, race};
 use strata_runtime::prelude::*;
 use strata_tcs::{App, Connection, Cost, Image, Target, link, run};
 
@@ -103,13 +103,8 @@ pub(crate) fn measure(quick: bool, summary: &mut Map<String, Value>) -> Result<(
     let cores = std::thread::available_parallelism().map_or(1, usize::from).min(STAGES);
     let found = Machine::threads(STAGES)?.run(|node| {
         let parts = parts(node, &of, rounds)?;
-        let mut timings = vec![Timings::default(); SHAPES.len()];
-        for round in 0..rounds {
-            for shape in turns(round, SHAPES.len()) {
-                timings[shape].push(flow(node, &of, &SHAPES[shape].1, items)?);
-            }
-        }
-        Ok((parts, timings))
+        let shape = |_, shape: usize| flow(node, &of, &SHAPES[shape].1, items);
+        Ok((parts, race(0..rounds, 0, SHAPES.len(), shape)?))
     })?;
     let Some((parts, timings)) = found.into_iter().next() else { return Ok(()) };
     println!(

@@ -37,7 +37,7 @@ pub(crate) fn messages(
     pair: &Pair,
     rounds: usize,
     times: usize,
-) -> Result<[Timings; 2], Error> {
+) -> Result<Vec<Timings>, Error> {
     let came = Rc::new(Shared::new(0u64));
     let mut handlers = node.handlers();
     let ping = handlers.request({
@@ -45,22 +45,19 @@ pub(crate) fn messages(
         move |_, value: u64| came.set(value)
     });
     node.install(handlers);
-    let mut timings = [Timings::default(), Timings::default()];
-    for round in 0..rounds {
-        for who in turns(round, 2) {
-            let seconds = if who == 0 {
-                run(node, &pair.image, |cell| by_connection(cell, pair, times))?.unwrap_or(0.0)
-            } else {
-                by_messages(node, ping, &came, times)
-            };
-            timings[who].push(seconds / (2 * times) as f64);
-        }
-    }
-    Ok(timings)
+    strata_benches::race(0..rounds, 0, 2, |_, who| {
+        let seconds = if who == 0 {
+            run(node, &pair.image, |cell| by_connection(cell, pair, times))?.unwrap_or(0.0)
+        } else {
+            by_messages(node, ping, &came, times)
+        };
+        Ok(seconds / (2 * times) as f64)
+    })
 }
 
 /// Prints what [`messages`] found; returns the ratio.
-pub(crate) fn print_messages([connection, active]: &[Timings; 2]) -> f64 {
+pub(crate) fn print_messages(found: &[Timings]) -> f64 {
+    let (connection, active) = (&found[0], &found[1]);
     columns(" | time | of the active message's");
     let ratio = connection.median() / active.median();
     println!("| connection | {connection} | {ratio:.2} |");

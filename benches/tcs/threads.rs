@@ -4,7 +4,7 @@ use crate::Error;
 use crate::lengths::{lanes, print_lengths};
 use crate::steps::{Other, Ping, granularity, messages, pair, print_granularity, print_messages};
 use serde_json::{Map, Value};
-use strata_benches::{Timings, columns, turns};
+use strata_benches::{columns, race};
 use strata_runtime::prelude::*;
 use strata_tcs::run;
 use strata_tcs::switch::Mode;
@@ -15,7 +15,7 @@ pub(crate) fn measure(quick: bool, summary: &mut Map<String, Value>) -> Result<(
     let found = Machine::threads(2)?.run(|node| messages(node, &two, rounds, times))?;
     println!("\n8 bytes from a thread to another one, half of there and back:\n");
     let ratio = print_messages(&found[0]);
-    let [connection, active] = &found[0];
+    let (connection, active) = (&found[0][0], &found[0][1]);
     summary.insert("connection_ns".into(), (connection.median() * 1e9).into());
     summary.insert("active_message_ns".into(), (active.median() * 1e9).into());
     summary.insert("connection_to_active_message".into(), ratio.into());
@@ -49,30 +49,26 @@ fn switches(rounds: usize, times: usize, summary: &mut Map<String, Value>) -> Re
     let pairs = [single?, double?, triple?];
     let found = Machine::threads(2)?.run(|node| {
         // The barrier, and the switch of each mode.
-        let mut timings: [Timings; 4] = Default::default();
-        for round in 0..rounds {
-            for who in turns(round, 4) {
-                let image = &pairs[who.saturating_sub(1)].image;
-                let seconds = run(node, image, |cell| {
-                    cell.phase::<Other, _>(|_| Ok(()))?;
-                    let start = cell.clocks();
-                    for _ in 0..times {
-                        if who == 0 {
-                            cell.sync();
-                            cell.sync();
-                        } else {
-                            cell.phase::<Ping, _>(|_| Ok(()))?;
-                            cell.phase::<Other, _>(|_| Ok(()))?;
-                        }
+        race(0..rounds, 0, 4, |_, who| {
+            let image = &pairs[who.saturating_sub(1)].image;
+            let seconds = run(node, image, |cell| {
+                cell.phase::<Other, _>(|_| Ok(()))?;
+                let start = cell.clocks();
+                for _ in 0..times {
+                    if who == 0 {
+                        cell.sync();
+                        cell.sync();
+                    } else {
+                        cell.phase::<Ping, _>(|_| Ok(()))?;
+                        cell.phase::<Other, _>(|_| Ok(()))?;
                     }
-                    Ok((cell.clocks() - start) * 1e-9)
-                })?;
-                timings[who].push(seconds.unwrap_or(0.0) / (2 * times) as f64);
-            }
-        }
-        Ok(timings)
+                }
+                Ok((cell.clocks() - start) * 1e-9)
+            })?;
+            Ok::<_, Error>(seconds.unwrap_or(0.0) / (2 * times) as f64)
+        })
     })?;
-    let [barrier, single, double, triple] = &found[0];
+    let [barrier, single, double, triple] = &found[0][..] else { return Ok(()) };
     let rest = single.median() - barrier.median();
     println!("\nSwitches of two threads, predicted as their barriers and what the single one has beside:\n");
     columns(" | measured | predicted | error");

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use strata_benches::{columns, drawn};
+use strata_benches::{columns, drawn, jobs::simulated};
 use strata_runtime::prelude::*;
 use strata_runtime::select::{Options as Plain, TimedOnNodes};
 use strata_runtime::trees::{Broadcasts, Reductions, Scans};
@@ -155,9 +155,7 @@ pub(super) fn run(machines: u64, budget: f64) -> Result<(), String> {
         let [mut untouched, mut fitted, mut harm] = [const { Vec::new() }; 3];
         let mut timings = 0;
         for seed in FIRST..FIRST + machines {
-            let machine = Machine::sim(&drawn(seed)?, nodes).map_err(|error| error.to_string())?;
-            let run = machine.run(|node| measure(node, seed, budget)).map_err(|error| error.to_string())?;
-            let one = run.results.into_iter().next().ok_or("no node")?;
+            let one = simulated(&drawn(seed)?, nodes, |node| measure(node, seed, budget))?.swap_remove(0);
             eprintln!(
                 "{library} on {nodes} nodes, machine {seed}: {} -> {}, {} timings, {:.2} s",
                 percent(mean(&one.untouched)),
