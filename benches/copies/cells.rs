@@ -1,9 +1,9 @@
 //! One thread copies under known conditions.
 
 use serde_json::{Value, json};
-use strata_benches::{Timings, columns, turns};
+use strata_benches::{Timings, columns, fastest, turns};
 use strata_copy::profile::{Cell, seconds, seconds_of};
-use strata_copy::{DEFAULT, Hint, Routine, copy, copy_hinted, routine_for, routines};
+use strata_copy::{Hint, Routine, copy, copy_hinted, routine_for, routines};
 use strata_runtime::prelude::*;
 
 use crate::Settings;
@@ -37,7 +37,7 @@ struct Found {
     regret: [f64; 2],
 }
 
-pub(crate) fn race(settings: &Settings) -> Result<Value, Error> {
+pub(crate) fn measure(settings: &Settings) -> Result<Value, Error> {
     let (rounds, seed) = (settings.rounds, settings.seed);
     let found = Machine::threads(1)?.run(move |node| Ok(all(node, rounds, seed)))?;
     Ok(report(&found.into_iter().next().unwrap_or_default()))
@@ -71,9 +71,7 @@ fn one(node: &Node, cell: Cell, rounds: usize, seed: u64) -> Found {
             }
         }
     }
-    let median = |timings: &Timings| if timings.is_empty() { f64::INFINITY } else { timings.median() };
-    let fastest = (0..timings.len()).min_by(|a, b| median(&timings[*a]).total_cmp(&median(&timings[*b])));
-    let best = fastest.map_or(&DEFAULT, |index| routines()[index]);
+    let best = routines()[fastest(&timings)];
     let hint = hint(cell);
     let (mut gains, mut regret): ([Timings; CONTESTANTS], [Timings; 2]) = Default::default();
     let mut memcpy = Timings::default();

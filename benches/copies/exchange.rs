@@ -1,11 +1,12 @@
 //! Two threads send blocks through slots that both map.
 
+use std::convert::Infallible;
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
-use strata_benches::{Timings, columns, turns};
+use strata_benches::{Timings, columns, fastest, race};
 use strata_copy::{Hint, Routine, copy_hinted, routines};
 use strata_runtime::prelude::*;
 
@@ -147,7 +148,7 @@ struct Found {
     rates: [f64; 3],
 }
 
-pub(crate) fn race(settings: &Settings) -> Result<Value, Error> {
+pub(crate) fn measure(settings: &Settings) -> Result<Value, Error> {
     let (rounds, seed) = (settings.rounds, settings.seed as usize);
     let all: Vec<Slots> = SIZES.iter().map(|bytes| slots(*bytes)).collect();
     let found = Machine::threads(2)?.run(move |node| {
@@ -168,31 +169,19 @@ fn one(node: &mut Node, side: &mut Side, pattern: Pattern, rounds: usize, seed: 
     let default = Way::One(routines()[0]);
     let pairs: Vec<[Way; 2]> =
         tried.iter().flat_map(|a| tried.iter().map(|b| [Way::One(a), Way::One(b)])).collect();
-    let mut timings = vec![Timings::default(); pairs.len()];
-    for round in 0..SEARCH {
-        for who in turns(seed * 1000 + round, pairs.len()) {
-            timings[who].push(exchange(node, side, pattern, pairs[who]));
-        }
-    }
-    let fastest = |equal: bool| {
-        let able = (0..pairs.len()).filter(|who| !equal || pairs[*who][0] == pairs[*who][1]);
-        let best = able.min_by(|a, b| timings[*a].median().total_cmp(&timings[*b].median()));
-        best.map_or([default; 2], |who| pairs[who])
-    };
+    let first = seed * 1000;
+    let Ok(timings) = race::<Infallible>(first..first + SEARCH, 0, pairs.len(), |_, who| {
+        Ok(exchange(node, side, pattern, pairs[who]))
+    });
+    let equal: Vec<usize> = (0..pairs.len()).filter(|who| pairs[*who][0] == pairs[*who][1]).collect();
+    let of_equal: Vec<Timings> = equal.iter().map(|who| timings[*who].clone()).collect();
+    let best = [pairs[fastest(&timings)], pairs[equal[fastest(&of_equal)]]];
     let receive = if pattern.touched { Hint::RECEIVE.read() } else { Hint::RECEIVE.left() };
     let ours = [Way::Ours(Hint::SEND), Way::Ours(receive)];
-    let contestants = [fastest(false), [default; 2], ours, fastest(true)];
-    let (mut rates, mut best): ([Timings; 3], Timings) = Default::default();
-    for round in 0..rounds {
-        let mut times = [0.0; 4];
-        for who in turns(seed * 1000 + 500 + round, 4) {
-            times[who] = exchange(node, side, pattern, contestants[who]);
-        }
-        best.push(times[0]);
-        for (rate, time) in rates.iter_mut().zip(&times[1..]) {
-            rate.push(times[0] / time);
-        }
-    }
+    let contestants = [best[0], [default; 2], ours, best[1]];
+    let Ok(timings) = race::<Infallible>(first + 500..first + 500 + rounds, 0, 4, |_, who| {
+        Ok(exchange(node, side, pattern, contestants[who]))
+    });
     let name = |way: Way| match way {
         Way::One(routine) => routine.name(),
         Way::Ours(hint) => strata_copy::routine_for(hint, pattern.bytes, true).name(),
@@ -202,8 +191,8 @@ fn one(node: &mut Node, side: &mut Side, pattern: Pattern, rounds: usize, seed: 
         best: contestants[0].map(name),
         equal: name(contestants[3][0]),
         ours: ours.map(name),
-        microseconds: best.median() * 1e6,
-        rates: rates.map(|rate| rate.median()),
+        microseconds: timings[0].median() * 1e6,
+        rates: [1, 2, 3].map(|who| timings[0].over(&timings[who]).median()),
     }
 }
 

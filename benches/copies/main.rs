@@ -67,10 +67,10 @@ fn run(settings: &Settings) -> Result<(), Error> {
     let part = |part, race: fn(&Settings) -> Result<Value, Error>| {
         settings.only.is_none_or(|only| only == part).then(|| race(settings)).transpose()
     };
-    let cells = part(Part::Cells, cells::race)?;
-    let exchange = part(Part::Exchange, exchange::race)?;
-    let strided = part(Part::Strided, strided::race)?;
-    let programs = part(Part::Programs, programs::race)?;
+    let cells = part(Part::Cells, cells::measure)?;
+    let exchange = part(Part::Exchange, exchange::measure)?;
+    let strided = part(Part::Strided, strided::measure)?;
+    let programs = part(Part::Programs, programs::measure)?;
     strata_benches::summary(
         &json!({ "cells": cells, "exchange": exchange, "strided": strided, "programs": programs }),
     );

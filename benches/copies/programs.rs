@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use strata_benches::{Timings, columns, turns};
+use strata_benches::{Timings, columns, race};
 use strata_runtime::prelude::*;
 use strata_stencil::Grid;
 
@@ -51,30 +51,25 @@ pub(crate) fn alone(name: &str, size: usize) -> Result<f64, Error> {
     Ok(found.first().copied().unwrap_or(f64::NAN))
 }
 
-pub(crate) fn race(settings: &Settings) -> Result<Value, Error> {
+pub(crate) fn measure(settings: &Settings) -> Result<Value, Error> {
     let program = std::env::current_exe()?;
     columns("program | size | `memcpy` | over it, chosen copies | quartiles");
     let mut rates = Vec::new();
     for (name, size) in PROGRAMS {
-        let mut ratio = Timings::default();
-        let mut plain = Timings::default();
-        for round in 0..settings.rounds {
-            let mut times = [0.0; 2];
-            for who in turns(settings.seed as usize * 1000 + round, 2) {
-                let mut child = Command::new(&program);
-                child.args(["--alone", name, &size.to_string()]).env_remove("STRATA_PIN");
-                if who == 0 {
-                    child.env("STRATA_PIN", "copy=memcpy, copy_strided=memcpy");
-                }
-                let output = child.output()?;
-                let text = String::from_utf8_lossy(&output.stdout);
-                times[who] = text.trim().parse().map_err(|_| {
-                    Error::program(format!("{name}: {}", String::from_utf8_lossy(&output.stderr)))
-                })?;
+        let first = settings.seed as usize * 1000;
+        let timings = race(first..first + settings.rounds, 0, 2, |_, who| {
+            let mut child = Command::new(&program);
+            child.args(["--alone", name, &size.to_string()]).env_remove("STRATA_PIN");
+            if who == 0 {
+                child.env("STRATA_PIN", "copy=memcpy, copy_strided=memcpy");
             }
-            plain.push(times[0]);
-            ratio.push(times[0] / times[1]);
-        }
+            let output = child.output()?;
+            let text = String::from_utf8_lossy(&output.stdout);
+            text.trim()
+                .parse()
+                .map_err(|_| Error::program(format!("{name}: {}", String::from_utf8_lossy(&output.stderr))))
+        })?;
+        let (plain, ratio) = (&timings[0], timings[0].over(&timings[1]));
         println!(
             "| {name} | {size} | {:.3} ms | {:.3} | {:.3} to {:.3} |",
             plain.median() * 1e3,

@@ -1,8 +1,10 @@
 //! Packing and unpacking at a stride, beside a loop that copies each block and the best of all
 //! movers.
 
+use std::convert::Infallible;
+
 use serde_json::{Value, json};
-use strata_benches::{Timings, columns, turns};
+use strata_benches::{columns, fastest, race};
 use strata_copy::profile::{self, BlockCell, Moving, seconds_of_blocks};
 use strata_copy::{Direction, Mover, Strided, mover_for, movers, pack, unpack};
 use strata_runtime::prelude::*;
@@ -39,7 +41,7 @@ struct Found {
     regret: f64,
 }
 
-pub(crate) fn race(settings: &Settings) -> Result<Value, Error> {
+pub(crate) fn measure(settings: &Settings) -> Result<Value, Error> {
     let (rounds, seed) = (settings.rounds, settings.seed as usize);
     let found = Machine::threads(1)?.run(move |node| Ok(all(node, rounds, seed)))?;
     Ok(report(&found.into_iter().next().unwrap_or_default()))
@@ -65,40 +67,28 @@ fn one(node: &Node, cell: BlockCell, rounds: usize, seed: usize) -> Found {
         let sample = if direction == Direction::Pack { profile::pack } else { profile::unpack };
         sample(|| node.now().get(), mover.name(), block, stride, cell.cold)
     };
-    let mut timings = vec![Timings::default(); movers().len()];
-    for round in 0..SEARCH {
-        for who in turns(seed * 1000 + round, timings.len()) {
-            timings[who].push(by(movers()[who]));
-        }
+    let first = seed * 1000;
+    let Ok(timings) =
+        race::<Infallible>(first..first + SEARCH, 0, movers().len(), |_, who| Ok(by(movers()[who])));
+    let best = movers()[fastest(&timings)];
+    let Ok(timings) = race::<Infallible>(first + 500..first + 500 + rounds, 0, CONTESTANTS, |_, who| {
+        let moved: Moving<'_> = match (who, direction) {
+            (OURS, Direction::Pack) => &|to, from, strided| pack(to, from, strided).is_ok(),
+            (OURS, Direction::Unpack) => &|to, from, strided| unpack(to, from, strided).is_ok(),
+            (LOOP, Direction::Pack) => &pack_by_loop,
+            (LOOP, Direction::Unpack) => &unpack_by_loop,
+            _ => return Ok(by(best)),
+        };
+        Ok(seconds_of_blocks(|| node.now().get(), cell, moved))
+    });
+    Found {
+        cell,
+        best,
+        ours: mover_for(direction, Strided { block, stride, count: 2 }),
+        by_loop: timings[LOOP].median(),
+        gains: [LOOP, OURS, BEST].map(|who| timings[LOOP].over(&timings[who]).median()),
+        regret: timings[OURS].over(&timings[BEST]).median(),
     }
-    let fastest = (0..timings.len()).min_by(|a, b| timings[*a].median().total_cmp(&timings[*b].median()));
-    let best = movers()[fastest.unwrap_or(0)];
-    let (mut gains, mut regret, mut by_loop): ([Timings; CONTESTANTS], _, _) =
-        (Default::default(), Timings::default(), Timings::default());
-    for round in 0..rounds {
-        let mut times = [0.0; CONTESTANTS];
-        for who in turns(seed * 1000 + 500 + round, CONTESTANTS) {
-            let moved: Moving<'_> = match (who, direction) {
-                (OURS, Direction::Pack) => &|to, from, strided| pack(to, from, strided).is_ok(),
-                (OURS, Direction::Unpack) => &|to, from, strided| unpack(to, from, strided).is_ok(),
-                (LOOP, Direction::Pack) => &pack_by_loop,
-                (LOOP, Direction::Unpack) => &unpack_by_loop,
-                _ => {
-                    times[who] = by(best);
-                    continue;
-                }
-            };
-            times[who] = seconds_of_blocks(|| node.now().get(), cell, moved);
-        }
-        by_loop.push(times[LOOP]);
-        for (gain, time) in gains.iter_mut().zip(times) {
-            gain.push(times[LOOP] / time);
-        }
-        regret.push(times[OURS] / times[BEST]);
-    }
-    let ours = mover_for(direction, Strided { block, stride, count: 2 });
-    let (gains, regret) = (gains.map(|gain| gain.median()), regret.median());
-    Found { cell, best, ours, by_loop: by_loop.median(), gains, regret }
 }
 
 fn pack_by_loop(to: &mut [u8], from: &[u8], Strided { block, stride, .. }: Strided) -> bool {

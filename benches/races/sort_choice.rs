@@ -12,12 +12,13 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use serde_json::json;
-use strata_benches::{Timings, at_least, columns, machine, turns};
+use strata_benches::sorts::{On, on_each, pin};
+use strata_benches::{Timings, at_least, columns, fastest, turns};
 use strata_runtime::prelude::*;
 use strata_runtime::select::SelectError;
-use strata_sort::{Choice, Options, profile};
+use strata_sort::{Options, profile};
 
 const WIDTHS: [u32; 4] = [8, 16, 32, 64];
 
@@ -51,13 +52,6 @@ struct Arguments {
     most: u32,
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum On {
-    Threads,
-    #[cfg(feature = "mpi")]
-    Mpi,
-}
-
 fn main() -> ExitCode {
     strata_benches::run(run)
 }
@@ -70,15 +64,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         }
         Ok(())
     };
-    if strata_benches::is_rank() {
-        return strata_runtime::launch(program).map(drop).map_err(|error| error.to_string());
-    }
-    println!("{}\n", machine());
-    if arguments.on != On::Threads {
-        return strata_benches::mpirun(arguments.nodes).map(drop);
-    }
-    let run = Machine::threads(arguments.nodes).and_then(|machine| machine.run(program));
-    run.map(drop).map_err(|error| error.to_string())
+    on_each(arguments.on, &[arguments.nodes], program)
 }
 
 fn race(node: &mut Node, most: u32) -> Result<Vec<Cell>, SelectError> {
@@ -98,7 +84,7 @@ fn race(node: &mut Node, most: u32) -> Result<Vec<Cell>, SelectError> {
 fn cell(node: &mut Node, keys: usize, width: u32) -> Result<Cell, SelectError> {
     // Contestant 0 is the choice, the others are fixed.
     let fixed: Vec<_> = profile::candidates(&VALUES).collect();
-    let mut timings = vec![Vec::new(); fixed.len() + 1];
+    let mut timings = vec![Timings::default(); fixed.len() + 1];
     let mut racing: Vec<usize> = (0..timings.len()).collect();
     let rounds = (6_000_000 / keys).clamp(15, 101);
     for round in 0..rounds {
@@ -124,35 +110,25 @@ fn cell(node: &mut Node, keys: usize, width: u32) -> Result<Cell, SelectError> {
             );
         }
         if round == 2 {
-            let least = timings.iter().map(|t| median(t)).fold(f64::INFINITY, f64::min);
-            racing.retain(|&who| who == 0 || median(&timings[who]) <= HOPELESS * least);
+            let least = timings[fastest(&timings)].median();
+            racing.retain(|&who| who == 0 || timings[who].median() <= HOPELESS * least);
         }
     }
     let best = (racing.iter().copied().filter(|&who| who > 0))
-        .min_by(|&a, &b| median(&timings[a]).total_cmp(&median(&timings[b])))
+        .min_by(|&a, &b| timings[a].median().total_cmp(&timings[b].median()))
         .unwrap_or(1);
-    let ratios: Vec<f64> = timings[0].iter().zip(&timings[best]).map(|(ours, peer)| ours / peer).collect();
     let mut keys_of_choice = profile::keys(node, keys, width, 0);
     let choice = strata_sort::sort_with(node, &mut keys_of_choice, &Options::default())?;
+    let best_timings = timings[best].clone();
     Ok(Cell {
         keys,
         width,
-        choice: name(&choice),
-        chosen: timings[0].iter().copied().collect(),
-        best: timings[best].iter().copied().collect(),
+        choice: pin(&choice),
+        loss: timings[0].over(&timings[best]).median() - 1.0,
+        chosen: timings.swap_remove(0),
+        best: best_timings,
         best_name: fixed[best - 1].0.clone(),
-        loss: median(&ratios) - 1.0,
     })
-}
-
-/// As in a pin.
-fn name(choice: &Choice) -> String {
-    let values = choice.parameters.iter().map(i64::to_string);
-    std::iter::once(choice.name.to_owned()).chain(values).collect::<Vec<_>>().join(":")
-}
-
-fn median(seconds: &[f64]) -> f64 {
-    seconds.iter().copied().collect::<Timings>().median()
 }
 
 fn report(transport: &str, nodes: usize, cells: &[Cell]) {

@@ -24,14 +24,15 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use rayon::slice::ParallelSliceMut as _;
 use rdst::RadixSort as _;
 use serde_json::json;
-use strata_benches::{Timings, at_least, columns, machine, turns};
+use strata_benches::sorts::{On, named, on_each, pin};
+use strata_benches::{Timings, at_least, columns, fastest, turns};
 use strata_runtime::prelude::*;
 use strata_sort::profile::{self, Distribution};
-use strata_sort::{Choice, Options, Sort};
+use strata_sort::{Options, Sort};
 use voracious_radix_sort::RadixSort as _;
 
 const RIVALS: [&str; 6] = ["sort_unstable", "rayon", "radsort", "rdst", "voracious", "voracious_mt"];
@@ -74,13 +75,6 @@ struct Arguments {
     seconds: f64,
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum On {
-    Threads,
-    #[cfg(feature = "mpi")]
-    Mpi,
-}
-
 fn distribution(name: &str) -> Result<Distribution, String> {
     let found = Distribution::ALL.into_iter().find(|one| one.name() == name);
     found.ok_or_else(|| {
@@ -103,19 +97,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         }
         Ok(())
     };
-    if strata_benches::is_rank() {
-        return strata_runtime::launch(program).map(drop).map_err(|error| error.to_string());
-    }
-    println!("{}\n", machine());
-    for &nodes in &arguments.nodes {
-        if arguments.on == On::Threads {
-            let run = Machine::threads(nodes).and_then(|machine| machine.run(program));
-            run.map(drop).map_err(|error| error.to_string())?;
-        } else {
-            strata_benches::mpirun(nodes)?;
-        }
-    }
-    Ok(())
+    on_each(arguments.on, &arguments.nodes, program)
 }
 
 /// One point of the race, as node 0 saw it.
@@ -214,16 +196,16 @@ fn cell(
     let mut fixed: Vec<(String, Sort)> = profile::candidates(&VALUES).collect();
     let mut keys_of_choice = distribution.keys(node, keys, 1);
     let choice = strata_sort::sort_with(node, &mut keys_of_choice, &Options::default())?;
-    let chosen = name(&choice);
+    let chosen = pin(&choice);
     let alone = match fixed.iter().position(|(of, _)| *of == chosen) {
         Some(at) => CANDIDATES + at,
         None => {
-            let sort = strata_benches::sorts::named(choice.name, &choice.parameters);
+            let sort = named(choice.name, &choice.parameters);
             fixed.push((chosen.clone(), sort.ok_or_else(|| Error::program(format!("no `{chosen}`")))?));
             CANDIDATES + fixed.len() - 1
         }
     };
-    let mut timings = vec![Vec::new(); CANDIDATES + fixed.len()];
+    let mut timings = vec![Timings::default(); CANDIDATES + fixed.len()];
     let mut racing: Vec<usize> = (0..timings.len()).collect();
     let (mut spent, mut round) = (0.0, 0);
     while round < LEAST_ROUNDS || (spent < seconds && round < 400) {
@@ -257,53 +239,42 @@ fn cell(
         }
         if round == 0 || round == 3 {
             let hopeless = if round == 0 { HOPELESS_AT_ONCE } else { HOPELESS };
-            let least = timings.iter().map(|all| median(all)).fold(f64::INFINITY, f64::min);
+            let least = timings[fastest(&timings)].median();
             // Each group keeps one; all nodes the same, as times are those of the slowest.
             let best = |group: std::ops::Range<usize>| {
                 let racing = racing.iter().copied().filter(|who| group.contains(who));
-                racing.min_by(|a, b| median(&timings[*a]).total_cmp(&median(&timings[*b]))).unwrap_or(0)
+                racing.min_by(|a, b| timings[*a].median().total_cmp(&timings[*b].median())).unwrap_or(0)
             };
             let kept = [0, best(1..CANDIDATES), best(CANDIDATES..timings.len()), alone];
             racing.retain(|who| {
                 kept.contains(who)
                     || round == 0 && *who < CANDIDATES
-                    || median(&timings[*who]) <= hopeless * least
+                    || timings[*who].median() <= hopeless * least
             });
         }
         round += 1;
     }
     let even = |who: usize, to: usize| {
-        let pairs = timings[who].iter().zip(&timings[to]).step_by(2);
-        median(&pairs.map(|(one, other)| one / other).collect::<Vec<_>>())
+        timings[who].over(&timings[to]).iter().step_by(2).collect::<Timings>().median()
     };
-    let fastest = |group: std::ops::Range<usize>| {
+    let best_of = |group: std::ops::Range<usize>| {
         let in_group = racing.iter().copied().filter(|who| group.contains(who));
-        let odd = |who: usize| median(&timings[who].iter().copied().skip(1).step_by(2).collect::<Vec<_>>());
+        let odd = |who: usize| timings[who].iter().skip(1).step_by(2).collect::<Timings>().median();
         let best = in_group.min_by(|a, b| odd(*a).total_cmp(&odd(*b))).unwrap_or(0);
         (best, even(best, 0))
     };
-    let (rival, to_rival) = fastest(1..CANDIDATES);
-    let (candidate, to_candidate) = fastest(CANDIDATES..timings.len());
+    let (rival, to_rival) = best_of(1..CANDIDATES);
+    let (candidate, to_candidate) = best_of(CANDIDATES..timings.len());
     Ok(Cell {
         keys,
         distribution,
         choice: chosen,
         alone: even(alone, 0),
         to_alone: even(candidate, alone),
-        ours: timings[0].iter().copied().collect(),
+        ours: timings[0].clone(),
         rival: (RIVALS[rival - 1].to_owned(), to_rival),
         candidate: (fixed[candidate - CANDIDATES].0.clone(), to_candidate),
     })
-}
-
-/// As in a pin.
-fn name(choice: &Choice) -> String {
-    let values = choice.parameters.iter().map(i64::to_string);
-    std::iter::once(choice.name.to_owned()).chain(values).collect::<Vec<_>>().join(":")
-}
-
-fn median(seconds: &[f64]) -> f64 {
-    seconds.iter().copied().collect::<Timings>().median()
 }
 
 fn report(node: &Node, cells: &[Cell], whole: bool) {

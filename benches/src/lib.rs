@@ -54,6 +54,11 @@ impl Timings {
         self.seconds.push(seconds);
     }
 
+    /// Each of them, by round.
+    pub fn iter(&self) -> impl Iterator<Item = f64> + '_ {
+        self.seconds.iter().copied()
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.seconds.is_empty()

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use strata_benches::nas::{Class, Kernel};
-use strata_benches::{Timings, columns, turns};
+use strata_benches::{columns, race};
 use strata_runtime::{Error, launch};
 
 /// The program that is timed: one kernel, on the nodes of the command that started it.
@@ -133,19 +133,10 @@ fn compare(cell: Cell, rounds: usize, learning: usize) -> Result<Value, Error> {
         cell.seconds(&tune)?;
     }
     let (found, all) = adopted(&file, cell.nodes);
-    let mut times = vec![Vec::new(); 4];
-    for round in 0..rounds {
-        for at in turns(round, times.len()) {
-            let fresh = format!("tune:{}", folder.path().join(format!("first-{round}.json")).display());
-            let seconds = cell.seconds(match at {
-                0 => "off",
-                1 => &fresh,
-                2 => &tune,
-                _ => &using,
-            })?;
-            times[at].push(seconds);
-        }
-    }
+    let times = race(0..rounds, 0, 4, |round, at| {
+        let fresh = format!("tune:{}", folder.path().join(format!("first-{round}.json")).display());
+        cell.seconds(["off", &fresh, &tune, &using][at])
+    })?;
     let kinds = [
         "`off`".to_owned(),
         "first runs".to_owned(),
@@ -156,9 +147,9 @@ fn compare(cell: Cell, rounds: usize, learning: usize) -> Result<Value, Error> {
     let mut of_kinds = Vec::new();
     for (kind, mine) in kinds.iter().zip(&times) {
         // Each beside the run without a tuner of its own round: the machine's speed changes.
-        let more: Timings = mine.iter().zip(&times[0]).map(|(mine, off)| mine / off - 1.0).collect();
-        let mine: Timings = mine.iter().copied().collect();
-        let share = |q: f64| format!("{:+.2} %", 100.0 * more.quantile(q));
+        let ratio = mine.over(&times[0]);
+        let more = |q: f64| ratio.quantile(q) - 1.0;
+        let share = |q: f64| format!("{:+.2} %", 100.0 * more(q));
         println!(
             "| {kernel:?} {class:?} | {nodes} {} | {kind} | {mine} | {} ({} to {}) |",
             transport.name(),
@@ -166,8 +157,8 @@ fn compare(cell: Cell, rounds: usize, learning: usize) -> Result<Value, Error> {
             share(0.25),
             share(0.75)
         );
-        of_kinds.push(json!({"run": kind, "seconds": mine.median(), "more": more.median(),
-            "quartiles": [more.quantile(0.25), more.quantile(0.75)]}));
+        of_kinds.push(json!({"run": kind, "seconds": mine.median(), "more": more(0.5),
+            "quartiles": [more(0.25), more(0.75)]}));
     }
     Ok(json!({"kernel": format!("{kernel:?}"), "class": format!("{class:?}"), "nodes": nodes,
         "transport": transport.name(), "adopted": found, "loops": all, "runs": of_kinds}))

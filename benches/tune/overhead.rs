@@ -4,7 +4,7 @@ use crate::{Run, tune};
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::time::Instant;
-use strata_benches::{columns, turns};
+use strata_benches::{Timings, columns, race};
 use strata_runtime::Error;
 use strata_tune::stats::{Moments, welch};
 use strata_tune::{Knob, Mode, Options, Tuner};
@@ -66,25 +66,20 @@ pub(crate) fn measure(run: Run) -> Result<Value, Error> {
         "tune: searching all the time",
         "the same, each execution an evaluation",
     ];
-    let mut times = vec![Vec::new(); names.len()];
-    for round in 0..rounds {
-        for at in turns(round, names.len()) {
-            let tuner = match at {
-                0 => None,
-                1 => Some(Tuner::new("overhead", Options::default())?),
-                2 => Some(Tuner::new("overhead", Options::of(Mode::Use(file.clone())))?),
-                3 => fresh(None, 5000)?,
-                4 => fresh(Some(ITERATIONS), 5000)?,
-                _ => fresh(Some(ITERATIONS), 0)?,
-            };
-            times[at].push(loop_with(tuner, &knob)? / f64::from(ITERATIONS));
-        }
-    }
+    let times = race(0..rounds, 0, names.len(), |_, at| {
+        let tuner = match at {
+            0 => None,
+            1 => Some(Tuner::new("overhead", Options::default())?),
+            2 => Some(Tuner::new("overhead", Options::of(Mode::Use(file.clone())))?),
+            3 => fresh(None, 5000)?,
+            4 => fresh(Some(ITERATIONS), 5000)?,
+            _ => fresh(Some(ITERATIONS), 0)?,
+        };
+        Ok::<_, Error>(loop_with(tuner, &knob)? / f64::from(ITERATIONS))
+    })?;
     // Preempted runs count as much as the 90 % quantile, as both sides have them.
-    let clipped = |times: &[f64]| -> Moments {
-        let mut sorted = times.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let most = sorted[(sorted.len() - 1) * 9 / 10];
+    let clipped = |times: &Timings| -> Moments {
+        let most = times.quantile(0.9);
         times.iter().map(|time| time.min(most)).collect()
     };
     columns(" | an iteration | more than without, 95 % | at most 200 ns");
