@@ -14,8 +14,6 @@ mod judge;
 
 use std::ops::RangeInclusive;
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use chacha20::ChaCha8Rng;
@@ -23,6 +21,7 @@ use clap::Parser;
 use crossovers::{Line, NAMES};
 use judge::{Judge, Way, predicted};
 use rand::{RngExt as _, SeedableRng as _};
+use rayon::prelude::*;
 use serde_json::json;
 use strata_benches::accuracy::{Cell, Kept, Summary, per_cent};
 use strata_benches::{head, row};
@@ -70,32 +69,18 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<(), String> {
     let platforms = &arguments.platforms;
-    let outcomes: Vec<Mutex<Option<Result<Outcome, String>>>> =
-        platforms.iter().map(|_| Mutex::default()).collect();
-    let (start, taken) = (Instant::now(), AtomicUsize::new(0));
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                // The last one, by default the CM-5 with its small packets, takes longest.
-                while let Some(at) = platforms.len().checked_sub(1 + taken.fetch_add(1, Ordering::Relaxed)) {
-                    let tell = |what: &str| {
-                        eprintln!("{:5} s  {}: {what}", start.elapsed().as_secs(), platforms[at]);
-                    };
-                    let outcome = measure(&platforms[at], arguments, &tell);
-                    if let Ok(mut place) = outcomes[at].lock() {
-                        *place = Some(outcome);
-                    }
-                }
-            });
-        }
-    });
-    let outcomes: Vec<Outcome> = outcomes
-        .into_iter()
-        .map(|outcome| {
-            let outcome = outcome.into_inner().ok().flatten();
-            outcome.unwrap_or_else(|| Err("a thread ended early".to_owned()))
+    let start = Instant::now();
+    // The last one, by default the CM-5 with its small packets, takes longest.
+    let mut outcomes: Vec<Outcome> = platforms
+        .par_iter()
+        .rev()
+        .with_max_len(1)
+        .map(|platform| {
+            let tell = |what: &str| eprintln!("{:5} s  {platform}: {what}", start.elapsed().as_secs());
+            measure(platform, arguments, &tell)
         })
         .collect::<Result<_, _>>()?;
+    outcomes.reverse();
     report(platforms, &outcomes);
     Ok(())
 }

@@ -40,7 +40,7 @@ use strata_runtime::Machine;
 
 pub use drawn::drawn;
 pub use harness::{NoArguments, arguments, at_least, run, summary};
-pub use list::{BENCHES, Bench};
+pub use list::{Bench, benches};
 
 /// The timings of one contestant, in seconds, one a round.
 #[derive(Clone, Debug, Default)]

@@ -23,107 +23,52 @@ strata_tcs::communication! {
 const WITHIN: f64 = 0.15;
 
 /// A figure of the thesis: bytes, and the clocks measured on each number of cells.
-struct Figure {
+pub(crate) struct Figure {
     name: &'static str,
     what: &'static str,
-    widths: &'static [(usize, usize)],
-    rows: &'static [(usize, &'static [f64])],
-    ours: fn((usize, usize), usize) -> Result<f64, Error>,
+    pub(crate) rows: Vec<(usize, Vec<f64>)>,
+    ours: Ours,
 }
 
 const SQUARES: &[(usize, usize)] = &[(2, 2), (4, 4), (8, 8)];
 const ALL: &[(usize, usize)] = &[(2, 2), (4, 2), (4, 4), (8, 4), (8, 8)];
 
-const FIGURES: [Figure; 6] = [
-    Figure {
-        name: "6.1",
-        what: "scatter and gather, messages",
-        widths: ALL,
-        rows: &[
-            (16, &[2433.0, 4845.0, 9643.0, 19_299.0, 38_445.0]),
-            (64, &[2551.0, 5136.0, 10_266.0, 20_594.0, 41_093.0]),
-            (256, &[3082.0, 6379.0, 12_942.0, 26_061.0, 52_206.0]),
-            (1024, &[5375.0, 11_735.0, 24_408.0, 49_791.0, 100_475.0]),
-            (4096, &[14_602.0, 33_265.0, 70_542.0, 145_101.0, 294_126.0]),
-        ],
-        ours: |grid, bytes| scatter_by_messages(grid, bytes),
+/// How we time a pattern on a grid of cells, with blocks of so many bytes.
+type Ours = fn((usize, usize), usize) -> Result<f64, Error>;
+
+const OURS: [Ours; 6] = [
+    |grid, bytes| scatter_by_messages(grid, bytes),
+    |grid, bytes| scatter_by_sets(grid, bytes),
+    |grid, bytes| reduce(grid, bytes, Form::Messages),
+    |grid, bytes| reduce(grid, bytes, Form::Sets),
+    |(width, height), bytes| {
+        let seeds = if width * height > 16 { 1 } else { 5 };
+        let each = (1..=seeds).map(|seed| messages::all_to_all(width * height, bytes, seed));
+        Ok(each.sum::<Result<f64, _>>()? / seeds as f64)
     },
-    Figure {
-        name: "6.2",
-        what: "scatter and gather, sets",
-        widths: SQUARES,
-        rows: &[
-            (16, &[1113.0, 4204.0, 35_150.0]),
-            (64, &[1257.0, 5032.0, 38_184.0]),
-            (256, &[1848.0, 7984.0, 51_519.0]),
-            (1024, &[4144.0, 19_504.0, 99_636.0]),
-            (4096, &[13_360.0, 65_584.0, 293_171.0]),
-            (16_384, &[50_232.0, 249_904.0, 1_067_315.0]),
-        ],
-        ours: |grid, bytes| scatter_by_sets(grid, bytes),
-    },
-    Figure {
-        name: "6.4",
-        what: "reduce and broadcast, messages",
-        widths: ALL,
-        rows: &[
-            (16, &[1958.0, 2803.0, 3682.0, 4507.0, 5383.0]),
-            (64, &[2085.0, 2967.0, 3865.0, 4747.0, 5629.0]),
-            (256, &[2465.0, 3553.0, 4649.0, 5703.0, 6789.0]),
-            (1024, &[3999.0, 5839.0, 7701.0, 9512.0, 11_368.0]),
-            (4096, &[10_145.0, 15_073.0, 20_003.0, 24_913.0, 29_830.0]),
-        ],
-        ours: |grid, bytes| reduce(grid, bytes, Form::Messages),
-    },
-    Figure {
-        name: "6.5",
-        what: "reduce and broadcast, sets",
-        widths: SQUARES,
-        rows: &[
-            (16, &[908.0, 1687.0, 3801.0]),
-            (64, &[1003.0, 1879.0, 4089.0]),
-            (256, &[1388.0, 2647.0, 5241.0]),
-            (1024, &[2924.0, 5719.0, 9848.0]),
-            (4096, &[9067.0, 18_007.0, 28_281.0]),
-            (16_384, &[33_643.0, 67_159.0, 102_009.0]),
-        ],
-        ours: |grid, bytes| reduce(grid, bytes, Form::Sets),
-    },
-    Figure {
-        name: "6.6",
-        what: "all-to-all, messages in random order",
-        widths: SQUARES,
-        rows: &[
-            (16, &[2837.0, 13_365.0, 60_269.0]),
-            (64, &[3088.0, 14_956.0, 75_197.0]),
-            (256, &[4044.0, 20_403.0, 121_200.0]),
-            (1024, &[7612.0, 41_221.0, 279_247.0]),
-            (4096, &[22_112.0, 125_301.0, 922_385.0]),
-            (16_384, &[80_240.0, 460_277.0, 3_491_392.0]),
-            (32_768, &[157_033.0, 907_588.0, 6_932_091.0]),
-        ],
-        ours: |(width, height), bytes| {
-            let seeds = if width * height > 16 { 1 } else { 5 };
-            let each = (1..=seeds).map(|seed| messages::all_to_all(width * height, bytes, seed));
-            Ok(each.sum::<Result<f64, _>>()? / seeds as f64)
-        },
-    },
-    Figure {
-        name: "6.7",
-        what: "all-to-all, sets",
-        widths: SQUARES,
-        rows: &[
-            (16, &[3384.0, 17_054.0, 68_951.0]),
-            (64, &[3507.0, 17_603.0, 73_422.0]),
-            (256, &[3938.0, 20_074.0, 91_860.0]),
-            (1024, &[5666.0, 30_823.0, 165_587.0]),
-            (4096, &[12_578.0, 73_851.0, 460_496.0]),
-            (16_384, &[40_226.0, 245_810.0, 1_640_150.0]),
-            (32_768, &[77_090.0, 475_204.0, 3_212_189.0]),
-        ],
-        ours: |(width, _), bytes| all_to_all_by_sets(width, bytes),
-    },
+    |(width, _), bytes| all_to_all_by_sets(width, bytes),
 ];
+
+/// The figures of `chapter6.txt`.
+pub(crate) fn figures() -> Vec<Figure> {
+    let mut figures: Vec<Figure> = Vec::new();
+    for [first, second] in strata_benches::rows(include_str!("chapter6.txt")) {
+        if first.contains('.') {
+            let ours = OURS[figures.len()];
+            figures.push(Figure { name: first, what: second, rows: Vec::new(), ours });
+        } else if let Some(figure) = figures.last_mut() {
+            let clocks = second.split(' ').map(|clocks| clocks.parse().expect(second));
+            figure.rows.push((first.parse().expect(first), clocks.collect()));
+        }
+    }
+    figures
+}
+
+impl Figure {
+    fn grids(&self) -> &'static [(usize, usize)] {
+        if self.rows.iter().any(|(_, clocks)| clocks.len() > SQUARES.len()) { ALL } else { SQUARES }
+    }
+}
 
 /// Pairs of figures of one pattern: by messages, by sets, and the columns of the former.
 const PAIRS: [(usize, usize, [usize; 3]); 3] = [(0, 1, [0, 2, 4]), (2, 3, [0, 2, 4]), (4, 5, [0, 1, 2])];
@@ -283,15 +228,16 @@ pub(crate) fn measure(quick: bool, summary: &mut Map<String, Value>) -> Result<(
     in_two_dimensions()?;
     let mut found: Vec<Vec<Vec<Option<f64>>>> = Vec::new();
     let (mut inside, mut all) = (0, 0);
-    for figure in &FIGURES {
+    let figures = figures();
+    for figure in &figures {
         println!("\nFig {}: {}, clocks simulated / measured\n", figure.name, figure.what);
-        let cells = figure.widths.iter().map(|(width, height)| format!("{} cells", width * height));
+        let cells = figure.grids().iter().map(|(width, height)| format!("{} cells", width * height));
         let head: Vec<String> = ["bytes".to_owned()].into_iter().chain(cells).collect();
         strata_benches::head(&head.iter().map(String::as_str).collect::<Vec<_>>());
         let mut of_figure = Vec::new();
-        for (bytes, measured) in figure.rows {
+        for (bytes, measured) in &figure.rows {
             let (mut row, mut times) = (vec![bytes.to_string()], Vec::new());
-            for (grid, measured) in figure.widths.iter().zip(*measured) {
+            for (grid, measured) in figure.grids().iter().zip(measured) {
                 if quick && (grid.0 * grid.1 > 16 || *bytes > 4096) {
                     (row.push("not tried".to_owned()), times.push(None)).1
                 } else {
@@ -313,10 +259,10 @@ pub(crate) fn measure(quick: bool, summary: &mut Map<String, Value>) -> Result<(
     println!("\nMessages / sets, simulated (measured)\n");
     strata_benches::columns("pattern | bytes | 4 cells | 16 cells | 64 cells");
     for (messages, sets, columns) in PAIRS {
-        for (at, (bytes, measured)) in FIGURES[messages].rows.iter().enumerate() {
-            let mut row = vec![FIGURES[sets].what.trim_end_matches(", sets").to_owned(), bytes.to_string()];
+        for (at, (bytes, measured)) in figures[messages].rows.iter().enumerate() {
+            let mut row = vec![figures[sets].what.trim_end_matches(", sets").to_owned(), bytes.to_string()];
             for (column, of_messages) in columns.into_iter().enumerate() {
-                let thesis = measured[of_messages] / FIGURES[sets].rows[at].1[column];
+                let thesis = measured[of_messages] / figures[sets].rows[at].1[column];
                 let (Some(ours), Some(by_sets)) = (found[messages][at][of_messages], found[sets][at][column])
                 else {
                     row.push("not tried".to_owned());

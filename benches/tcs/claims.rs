@@ -282,21 +282,14 @@ fn locality(claims: &mut Vec<Found>) -> Result<(), Error> {
 /// H12, H13, H19: predictions beside the measured values that the thesis prints.
 fn patterns(claims: &mut Vec<Found>, summary: &mut Map<String, Value>) {
     let sets = [4, 16, 64];
-    let worst = |rows: &[(usize, [f64; 3])], ours: &dyn Fn(usize, usize) -> Option<f64>| {
-        let errors = rows.iter().flat_map(|(bytes, row)| {
+    let figures = chapter6::figures();
+    let worst = |figure: usize, ours: &dyn Fn(usize, usize) -> Option<f64>| {
+        let errors = figures[figure].rows.iter().flat_map(|(bytes, row)| {
             row.iter().zip(sets).map(|(m, n)| (ours(n, *bytes).unwrap_or(f64::NAN) / m - 1.0).abs())
         });
         errors.fold(0.0, f64::max)
     };
-    let scatter = [
-        (16, [1113.0, 4204.0, 35_150.0]),
-        (64, [1257.0, 5032.0, 38_184.0]),
-        (256, [1848.0, 7984.0, 51_519.0]),
-        (1024, [4144.0, 19_504.0, 99_636.0]),
-        (4096, [13_360.0, 65_584.0, 293_171.0]),
-        (16384, [50_232.0, 249_904.0, 1_067_315.0]),
-    ];
-    let error = worst(&scatter, &iwarp::scatter_gather::sets);
+    let error = worst(1, &iwarp::scatter_gather::sets);
     claims.push((
         12,
         format!(
@@ -306,15 +299,7 @@ fn patterns(claims: &mut Vec<Found>, summary: &mut Map<String, Value>) {
         ),
         Some(error <= 0.034),
     ));
-    let reduce = [
-        (16, [908.0, 1687.0, 3801.0]),
-        (64, [1003.0, 1879.0, 4089.0]),
-        (256, [1388.0, 2647.0, 5241.0]),
-        (1024, [2924.0, 5719.0, 9848.0]),
-        (4096, [9067.0, 18_007.0, 28_281.0]),
-        (16384, [33_643.0, 67_159.0, 102_009.0]),
-    ];
-    let error = worst(&reduce, &iwarp::reduce_broadcast::sets);
+    let error = worst(3, &iwarp::reduce_broadcast::sets);
     let predicted = iwarp::reduce_broadcast::messages(64, 4096);
     let by_messages = predicted / 60_230.0 - 1.0;
     claims.push((
@@ -327,16 +312,7 @@ fn patterns(claims: &mut Vec<Found>, summary: &mut Map<String, Value>) {
         ),
         Some(error <= 0.022 && by_messages < -0.49),
     ));
-    let exchange = [
-        (16, [3384.0, 17_054.0, 68_951.0]),
-        (64, [3507.0, 17_603.0, 73_422.0]),
-        (256, [3938.0, 20_074.0, 91_860.0]),
-        (1024, [5666.0, 30_823.0, 165_587.0]),
-        (4096, [12_578.0, 73_851.0, 460_496.0]),
-        (16384, [40_226.0, 245_810.0, 1_640_150.0]),
-        (32768, [77_090.0, 475_204.0, 3_212_189.0]),
-    ];
-    let error = worst(&exchange, &iwarp::all_to_all::sets);
+    let error = worst(5, &iwarp::all_to_all::sets);
     summary.insert("all_to_all_predicted_worst_error".into(), error.into());
     let ring = (iwarp::connections::ring(4) / 97.0 - 1.0).abs();
     claims.push((
