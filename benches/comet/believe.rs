@@ -14,7 +14,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::ExitCode;
 
 use chacha20::ChaCha8Rng;
 use clap::Parser;
@@ -51,9 +50,7 @@ struct Options {
 /// A point by its model and values.
 type Point = (String, Vec<i64>);
 
-fn main() -> ExitCode {
-    strata_benches::run(all)
-}
+strata_benches::main!(all);
 
 fn all(options: &Options) -> Result<(), String> {
     println!("{}\n", machine());

@@ -9,7 +9,6 @@
 //! measured ones are medians.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Parser;
 use strata_benches::jobs::{on_threads, platform};
@@ -37,9 +36,7 @@ struct Arguments {
     file: Option<PathBuf>,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(race)
-}
+strata_benches::main!(race);
 
 fn race(arguments: &Arguments) -> Result<(), String> {
     let temporary = tempfile::tempdir().map_err(|error| error.to_string())?;

@@ -9,8 +9,6 @@ mod drawn;
 #[path = "../../crates/comet/tests/it/unseen.rs"]
 mod unseen;
 
-use std::process::ExitCode;
-
 use chacha20::ChaCha8Rng;
 use clap::Parser;
 use rand::{RngExt as _, SeedableRng as _};
@@ -32,9 +30,7 @@ struct Arguments {
     seed: u64,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(all)
-}
+strata_benches::main!(all);
 
 fn all(&Arguments { seed }: &Arguments) -> Result<(), String> {
     let ipsc = ipsc860()?;

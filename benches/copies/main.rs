@@ -23,8 +23,6 @@ mod exchange;
 mod programs;
 mod strided;
 
-use std::process::ExitCode;
-
 use clap::{Parser, ValueEnum};
 use serde_json::{Value, json};
 use strata_benches::{at_least, machine};
@@ -54,9 +52,7 @@ enum Part {
     Programs,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(run)
-}
+strata_benches::main!(run);
 
 fn run(settings: &Settings) -> Result<(), Error> {
     if let [name, size] = settings.alone.as_slice() {

@@ -9,8 +9,6 @@
 
 mod machine;
 
-use std::process::ExitCode;
-
 use clap::Parser;
 use specc::primitives::{Named, over};
 use strata_benches::cost::{expressions, fit, samples};
@@ -44,9 +42,7 @@ const RIGHT: f64 = 0.03;
 const WHOLE: &str = "Whole";
 const HYBRID: &str = "Hybrid";
 
-fn main() -> ExitCode {
-    strata_benches::run(run)
-}
+strata_benches::main!(run);
 
 /// All of a library on one machine.
 struct Measured {

@@ -20,7 +20,6 @@ mod shapes;
 mod tables;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Parser;
 use contenders::{Answer, Question};
@@ -67,9 +66,7 @@ struct Settings {
     cells: Option<PathBuf>,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(fit)
-}
+strata_benches::main!(fit);
 
 fn fit(settings: &Settings) -> Result<(), String> {
     println!("{}\n", strata_benches::machine());

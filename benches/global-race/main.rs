@@ -8,7 +8,7 @@
 //! turn and end with it. Both sides count all of the histogram.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use clap::Parser;
 use rand::{RngExt as _, SeedableRng as _};
@@ -44,9 +44,7 @@ struct Arguments {
     rounds: usize,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(race)
-}
+strata_benches::main!(race);
 
 fn race(&Arguments { rounds }: &Arguments) -> Result<(), String> {
     let lamellar = build().inspect_err(|reason| eprintln!("Lamellar is left out: {reason}")).ok();

@@ -5,8 +5,6 @@
 
 mod raw;
 
-use std::process::ExitCode;
-
 use clap::Parser;
 use mpi::topology::SimpleCommunicator;
 use serde_json::{Value, json};
@@ -46,11 +44,11 @@ impl<const R: usize> Cell<R> {
     }
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(
-        |arguments: &Arguments| if is_rank() { inside(arguments.rounds) } else { outside(arguments.rounds) },
-    )
-}
+strata_benches::main!(|arguments: &Arguments| if is_rank() {
+    inside(arguments.rounds)
+} else {
+    outside(arguments.rounds)
+});
 
 fn outside(rounds: usize) -> Result<(), String> {
     println!("{}\n{rounds} rounds; medians of one exchange of f64, without corners\n", machine());

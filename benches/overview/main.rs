@@ -1,7 +1,7 @@
 //! What `cargo bench -p strata-benches` runs: short races here of what the shipped models choose,
 //! then a list of all other benches.
 
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use clap::Parser;
 use strata_benches::{Bench, benches};
@@ -11,9 +11,7 @@ use strata_benches::{Bench, benches};
 #[command(bin_name = "cargo bench -p strata-benches --")]
 struct Arguments;
 
-fn main() -> ExitCode {
-    strata_benches::run(|_: &Arguments| overview())
-}
+strata_benches::main!(|_: &Arguments| overview());
 
 /// Runs what has a short form, also after one that failed.
 fn overview() -> Result<(), String> {

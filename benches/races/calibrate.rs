@@ -5,7 +5,6 @@
 //! verification, else 1. Those that failed are named: after a short measurement some do.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Parser;
 use serde_json::json;
@@ -33,9 +32,7 @@ struct Arguments {
     passed_on: Vec<String>,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(|arguments: &Arguments| calibrate(&tool::root(), arguments))
-}
+strata_benches::main!(|arguments: &Arguments| calibrate(&tool::root(), arguments));
 
 /// Calibrates all libraries. One that gets no models is an error at the end; wrong usage, Ctrl-C, or
 /// a `specc` that does not compile is an error at once.

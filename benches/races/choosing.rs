@@ -4,7 +4,6 @@
 //!     cargo bench -p strata-benches --bench choosing
 
 use std::hint::black_box;
-use std::process::ExitCode;
 use std::time::Instant;
 
 use matmul::Matmul;
@@ -96,9 +95,7 @@ fn own_library() -> [f64; 3] {
     [first, cold, each(|i| kept(100 + i % 2))]
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(|_: &NoArguments| all())
-}
+strata_benches::main!(|_: &NoArguments| all());
 
 fn all() -> Result<(), Error> {
     let rows = [

@@ -7,7 +7,7 @@
 //! and the run-time under it, is shared by all.
 
 use std::collections::BTreeMap;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use serde_json::{Map, json};
 use strata_benches::{NoArguments, columns};
@@ -34,9 +34,7 @@ const LIBRARIES: [Library; 2] = [
     Library { name: "stencil", of: "strata_stencil", candidates: &["requests"], thesis: 2.9 },
 ];
 
-fn main() -> ExitCode {
-    strata_benches::run(|_: &NoArguments| run())
-}
+strata_benches::main!(|_: &NoArguments| run());
 
 fn run() -> Result<(), String> {
     use_them().map_err(|e| e.to_string())?;

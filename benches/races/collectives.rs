@@ -7,8 +7,6 @@
 //! beside the MPI figures of the same run. `STRATA_PIN=reductions=transport,…` takes one of the ways
 //! on `mpi`, `STRATA_CALIBRATE=1s` lets them fit themselves first.
 
-use std::process::ExitCode;
-
 use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Root};
@@ -46,9 +44,7 @@ fn batch(words: usize) -> usize {
     if words < 100 { 200 } else { 20 }
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(|_: &NoArguments| if is_rank() { inside() } else { outside() })
-}
+strata_benches::main!(|_: &NoArguments| if is_rank() { inside() } else { outside() });
 
 fn outside() -> Result<(), String> {
     println!(

@@ -8,7 +8,6 @@
 
 #![forbid(unsafe_code)]
 
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -196,9 +195,7 @@ struct Arguments {
     quick: bool,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(run)
-}
+strata_benches::main!(run);
 
 fn run(arguments: &Arguments) -> Result<(), Error> {
     let rounds = if arguments.quick { 4 } else { 60 };

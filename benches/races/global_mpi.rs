@@ -5,8 +5,6 @@
 
 #![forbid(unsafe_code)]
 
-use std::process::ExitCode;
-
 use mpi::traits::*;
 use strata_benches::{NoArguments, columns, machine, race};
 use strata_global::{Global, Space};
@@ -30,15 +28,13 @@ const CONTESTANTS: [&str; 9] = [
     "barrier, while messages are received",
 ];
 
-fn main() -> ExitCode {
-    strata_benches::run(|_: &NoArguments| {
-        if strata_benches::is_rank() {
-            return inside().map_err(|error| error.to_string());
-        }
-        println!("{}\n", machine());
-        strata_benches::mpirun(2).map(drop)
-    })
-}
+strata_benches::main!(|_: &NoArguments| {
+    if strata_benches::is_rank() {
+        return inside().map_err(|error| error.to_string());
+    }
+    println!("{}\n", machine());
+    strata_benches::mpirun(2).map(drop)
+});
 
 fn inside() -> Result<(), Error> {
     let timings = launch(|node| {

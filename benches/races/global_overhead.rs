@@ -9,7 +9,6 @@
 #![forbid(unsafe_code)]
 
 use std::cell::Cell;
-use std::process::ExitCode;
 use std::rc::Rc;
 
 use clap::Parser;
@@ -42,9 +41,7 @@ struct Arguments {
     rounds: usize,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(race)
-}
+strata_benches::main!(race);
 
 fn race(&Arguments { rounds }: &Arguments) -> Result<(), String> {
     #[cfg(feature = "mpi")]

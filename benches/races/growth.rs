@@ -9,7 +9,6 @@
 //! it does not if all of it lies above the law's and 0.1; otherwise the points do not tell.
 
 use std::hint::black_box;
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use chacha20::ChaCha8Rng;
@@ -63,17 +62,15 @@ impl Growth {
     }
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(|arguments: &Arguments| {
-        if strata_benches::is_rank() {
-            return as_rank();
-        }
-        println!("{}\n", machine());
-        let rows = all(arguments)?;
-        report(&rows);
-        Ok::<(), String>(())
-    })
-}
+strata_benches::main!(|arguments: &Arguments| {
+    if strata_benches::is_rank() {
+        return as_rank();
+    }
+    println!("{}\n", machine());
+    let rows = all(arguments)?;
+    report(&rows);
+    Ok::<(), String>(())
+});
 
 fn all(arguments: &Arguments) -> Result<Vec<Growth>, String> {
     let mut rows = Vec::new();

@@ -16,7 +16,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::time::Instant;
 
 use clap::Parser;
@@ -38,19 +38,17 @@ struct Arguments {
     folder: Option<PathBuf>,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(|arguments: &Arguments| match &arguments.folder {
-        Some(folder) => race(folder),
-        None => {
-            println!(
-                "skipped: name a folder with bin/IMB-MPI1 (a virtual environment with impi-rt), as in \
+strata_benches::main!(|arguments: &Arguments| match &arguments.folder {
+    Some(folder) => race(folder),
+    None => {
+        println!(
+            "skipped: name a folder with bin/IMB-MPI1 (a virtual environment with impi-rt), as in \
                  `cargo bench -p strata-benches --bench imb -- FOLDER`"
-            );
-            summary(&serde_json::json!({ "bench": "imb", "skipped": true }));
-            Ok(())
-        }
-    })
-}
+        );
+        summary(&serde_json::json!({ "bench": "imb", "skipped": true }));
+        Ok(())
+    }
+});
 
 /// Half of a 95 % interval over its median, at which both end.
 const PRECISION: f64 = 0.05;

@@ -5,7 +5,6 @@
 
 #![allow(unsafe_code, reason = "the peer takes addresses")]
 
-use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
@@ -87,9 +86,7 @@ struct Arguments {
     quick: bool,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(race)
-}
+strata_benches::main!(race);
 
 fn race(&Arguments { quick }: &Arguments) -> Result<(), Error> {
     let rounds = if quick { 3 } else { 15 };

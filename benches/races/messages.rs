@@ -9,7 +9,6 @@
 use std::cell::Cell;
 use std::convert::Infallible;
 use std::hint::black_box;
-use std::process::ExitCode;
 use std::rc::Rc;
 
 #[cfg(feature = "mpi")]
@@ -25,15 +24,13 @@ const ROUNDS: usize = 200;
 const MEBIBYTE: usize = 1 << 17;
 const REDUCED: usize = 1 << 13;
 
-fn main() -> ExitCode {
-    strata_benches::run(|_: &NoArguments| {
-        #[cfg(feature = "mpi")]
-        if strata_benches::is_rank() {
-            return inside();
-        }
-        outside()
-    })
-}
+strata_benches::main!(|_: &NoArguments| {
+    #[cfg(feature = "mpi")]
+    if strata_benches::is_rank() {
+        return inside();
+    }
+    outside()
+});
 
 fn outside() -> Result<(), String> {
     println!("{}\n{ROUNDS} rounds; 2 nodes; median (10 % to 90 %) of one operation\n", machine());

@@ -4,7 +4,7 @@
 //!
 //! Each measurement is a separate process, so that it has its own peak of memory.
 
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use clap::Parser;
@@ -23,12 +23,10 @@ struct Arguments {
     job: Vec<usize>,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(|arguments: &Arguments| match arguments.job[..] {
-        [nodes, barriers, bytes] => simulate(nodes, barriers, bytes).map(|result| println!("{result}")),
-        _ => all(),
-    })
-}
+strata_benches::main!(|arguments: &Arguments| match arguments.job[..] {
+    [nodes, barriers, bytes] => simulate(nodes, barriers, bytes).map(|result| println!("{result}")),
+    _ => all(),
+});
 
 fn all() -> Result<(), String> {
     println!("{}\n", machine());

@@ -10,8 +10,6 @@
 //! the same. The spread is how far the same choice, repeated, lies apart: its times from the 10 %
 //! to the 90 % quantile over their median.
 
-use std::process::ExitCode;
-
 use clap::Parser;
 use serde_json::json;
 use strata_benches::sorts::{On, on_each, pin};
@@ -52,9 +50,7 @@ struct Arguments {
     most: u32,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(run)
-}
+strata_benches::main!(run);
 
 fn run(arguments: &Arguments) -> Result<(), String> {
     let program = |node: &mut Node| {

@@ -22,8 +22,6 @@
 //! candidate to that: below one another candidate suits these keys better. That difference, where
 //! the choice loses, is what a choice that knew the distribution would gain, at most.
 
-use std::process::ExitCode;
-
 use clap::Parser;
 use rayon::slice::ParallelSliceMut as _;
 use rdst::RadixSort as _;
@@ -83,9 +81,7 @@ fn distribution(name: &str) -> Result<Distribution, String> {
     })
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(run)
-}
+strata_benches::main!(run);
 
 fn run(arguments: &Arguments) -> Result<(), String> {
     let program = |node: &mut Node| {

@@ -9,8 +9,6 @@
 //! in the odd rounds is compared with the choice in the even rounds, and the other way round. The
 //! regret is by how much the choice takes longer, the mean of both; chance may make it negative.
 
-use std::process::ExitCode;
-
 use chacha20::ChaCha8Rng;
 use clap::Parser;
 use rand::{RngExt as _, SeedableRng as _};
@@ -34,17 +32,15 @@ struct Arguments {
     seed: u64,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(|arguments: &Arguments| {
-        let judge = |node: &mut Node| judge(node, arguments);
-        if strata_benches::is_rank() {
-            let result = strata_runtime::launch(judge).map_err(|error| error.to_string())?;
-            result.iter().for_each(strata_benches::hand_over);
-            return Ok(());
-        }
-        outside(judge)
-    })
-}
+strata_benches::main!(|arguments: &Arguments| {
+    let judge = |node: &mut Node| judge(node, arguments);
+    if strata_benches::is_rank() {
+        let result = strata_runtime::launch(judge).map_err(|error| error.to_string())?;
+        result.iter().for_each(strata_benches::hand_over);
+        return Ok(());
+    }
+    outside(judge)
+});
 
 fn outside(judge: impl Fn(&mut Node) -> Result<Value, Error> + Sync) -> Result<(), String> {
     println!("{}\nmedians of {} rounds\n", machine(), ROUNDS / 2);

@@ -7,8 +7,6 @@
 //! writes every point once: 16 bytes. Without looks a wave of several iterations goes through the
 //! rows, and the bytes that the memory moves are fewer than counted here.
 
-use std::process::ExitCode;
-
 use clap::Parser;
 use serde_json::json;
 use strata_benches::{Timings, at_least, columns, machine};
@@ -29,13 +27,11 @@ struct Arguments {
     threads: usize,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(|&Arguments { threads }: &Arguments| {
-        let rates = Machine::threads(threads)?.run(race)?;
-        report(threads, rates.first().map_or(&[], Vec::as_slice));
-        Ok::<(), Error>(())
-    })
-}
+strata_benches::main!(|&Arguments { threads }: &Arguments| {
+    let rates = Machine::threads(threads)?.run(race)?;
+    report(threads, rates.first().map_or(&[], Vec::as_slice));
+    Ok::<(), Error>(())
+});
 
 /// For each side the seconds of a pass of the loop, and of an iteration with and without looks.
 fn race(node: &mut Node) -> Result<Vec<Vec<Timings>>, Error> {

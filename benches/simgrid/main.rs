@@ -35,8 +35,6 @@ mod machine;
 mod ours;
 mod smpi;
 
-use std::process::ExitCode;
-
 use machine::{Costs, Machine, Topology};
 use smpi::Smpi;
 use strata_benches::{NoArguments, columns};
@@ -104,9 +102,7 @@ const COSTS: [Costs; 2] = [
     Costs { send: 300.0, receive: 200.0, latency: 2000.0, bandwidth: 4000.0 },
 ];
 
-fn main() -> ExitCode {
-    strata_benches::run(|_: &NoArguments| race())
-}
+strata_benches::main!(|_: &NoArguments| race());
 
 /// Prints the tables; fails where a judged time differs by more than the limit.
 fn race() -> Result<(), String> {

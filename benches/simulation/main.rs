@@ -16,7 +16,6 @@ mod mechanisms;
 mod models;
 mod pictures;
 
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use bulk::{Rounds, Way};
@@ -201,9 +200,7 @@ struct Arguments {
     mechanisms: bool,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(simulate)
-}
+strata_benches::main!(simulate);
 
 fn simulate(arguments: &Arguments) -> Result<(), String> {
     if arguments.flight {

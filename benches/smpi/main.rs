@@ -20,7 +20,6 @@ mod models;
 mod times;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Parser;
 use strata_benches::{head, row};
@@ -52,9 +51,7 @@ const NODES: [usize; 2] = [16, 64];
 /// The columns of our choices; those of the libraries follow.
 const OURS: [&str; 3] = ["untouched", "after a fit", "full"];
 
-fn main() -> ExitCode {
-    strata_benches::run(run)
-}
+strata_benches::main!(run);
 
 /// The times of choices over the least times: their geometric mean and the greatest.
 #[derive(Default)]

@@ -13,7 +13,6 @@ mod crossovers;
 mod judge;
 
 use std::ops::RangeInclusive;
-use std::process::ExitCode;
 use std::time::Instant;
 
 use chacha20::ChaCha8Rng;
@@ -63,9 +62,7 @@ struct Outcome {
     digits: Vec<Cell>,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(run)
-}
+strata_benches::main!(run);
 
 fn run(arguments: &Arguments) -> Result<(), String> {
     let platforms = &arguments.platforms;

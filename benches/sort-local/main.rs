@@ -10,7 +10,6 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::hint::black_box;
-use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
@@ -58,15 +57,13 @@ struct Settings {
     rounds: usize,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(|settings: &Settings| {
-        match &*settings.bits {
-            "64" => run(settings, 64, |x| x),
-            _ => run(settings, 32, |x| x as u32),
-        }
-        Ok::<(), Infallible>(())
-    })
-}
+strata_benches::main!(|settings: &Settings| {
+    match &*settings.bits {
+        "64" => run(settings, 64, |x| x),
+        _ => run(settings, 32, |x| x as u32),
+    }
+    Ok::<(), Infallible>(())
+});
 
 /// What all contestants take.
 trait Number: Item + Key + Ord + std::fmt::Debug {

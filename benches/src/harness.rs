@@ -27,6 +27,16 @@ pub fn run<T: Parser, E: Display>(bench: impl FnOnce(&T) -> Result<(), E>) -> Ex
     }
 }
 
+/// The `main` of a bench: [`run`] with a function of its command line.
+#[macro_export]
+macro_rules! main {
+    ($bench:expr $(,)?) => {
+        fn main() -> std::process::ExitCode {
+            $crate::run($bench)
+        }
+    };
+}
+
 /// The command line of this bench. Wrong usage and `--help` end the program.
 pub fn arguments<T: Parser>() -> T {
     let name = name();

@@ -23,8 +23,6 @@ mod control;
 mod extra;
 mod target;
 
-use std::process::ExitCode;
-
 use clap::Parser;
 use serde_json::{Value, json};
 use strata_benches::accuracy::{Options, per_cent};
@@ -64,9 +62,7 @@ struct Arguments {
     whole: bool,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(run)
-}
+strata_benches::main!(run);
 
 /// Who chose.
 #[derive(Clone, Copy, PartialEq, Eq)]

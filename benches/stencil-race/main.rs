@@ -10,8 +10,6 @@
 
 mod peer;
 
-use std::process::ExitCode;
-
 use clap::Parser;
 use serde_json::json;
 use strata_benches::{at_least, head, machine, row};
@@ -40,9 +38,7 @@ struct Arguments {
     rounds: usize,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(race)
-}
+strata_benches::main!(race);
 
 fn race(options: &Arguments) -> Result<(), String> {
     let folder = tempfile::TempDir::new().map_err(|e| e.to_string())?;

@@ -15,8 +15,6 @@ mod pipeline;
 mod steps;
 mod threads;
 
-use std::process::ExitCode;
-
 use clap::Parser;
 use serde_json::Map;
 use strata_benches::{machine, rows};
@@ -48,9 +46,7 @@ struct Arguments {
     quick: bool,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(judge)
-}
+strata_benches::main!(judge);
 
 fn judge(arguments: &Arguments) -> Result<(), Error> {
     let quick = arguments.quick;

@@ -14,7 +14,6 @@ use lengths::{Lanes, lanes, lengths, print_lengths};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Source};
 use serde_json::{Map, Value};
-use std::process::ExitCode;
 use steps::{granularity, messages, pair, print_granularity, print_messages};
 use strata_benches::{Timings, machine};
 use strata_runtime::prelude::*;
@@ -33,19 +32,17 @@ struct Arguments {
     patterns: bool,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(|arguments: &Arguments| {
-        if strata_benches::is_rank() {
-            return inside(arguments).map_err(|error| error.to_string());
-        }
-        println!("{}", machine());
-        if arguments.patterns {
-            strata_benches::mpirun(2)?;
-            return strata_benches::mpirun(4).map(drop);
-        }
-        strata_benches::mpirun(2).map(drop)
-    })
-}
+strata_benches::main!(|arguments: &Arguments| {
+    if strata_benches::is_rank() {
+        return inside(arguments).map_err(|error| error.to_string());
+    }
+    println!("{}", machine());
+    if arguments.patterns {
+        strata_benches::mpirun(2)?;
+        return strata_benches::mpirun(4).map(drop);
+    }
+    strata_benches::mpirun(2).map(drop)
+});
 
 /// What one writes without a library: send 8 bytes, receive 8 bytes, the lower rank first.
 fn naive(world: &SimpleCommunicator, value: u64) -> u64 {

@@ -12,8 +12,6 @@ mod learning;
 mod machine;
 mod teams;
 
-use std::process::ExitCode;
-
 use clap::Parser;
 use strata_benches::columns;
 use strata_select::{Question, Row, Source, Table, choose_among, transfer::Calibration};
@@ -43,9 +41,7 @@ const FIRST: u64 = 101;
 /// Problems that are chosen for on each machine.
 const PROBLEMS: usize = 300;
 
-fn main() -> ExitCode {
-    strata_benches::run(run)
-}
+strata_benches::main!(run);
 
 fn run(arguments: &Arguments) -> Result<(), String> {
     match arguments {

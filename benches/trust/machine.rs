@@ -8,7 +8,6 @@
 //! are timed without it.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use chacha20::ChaCha8Rng;
 use clap::Parser;
@@ -43,9 +42,7 @@ struct Arguments {
     race: f64,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(run)
-}
+strata_benches::main!(run);
 
 /// Stretches of half a second to four, busy and idle in turns.
 fn stretches(seed: u64, number: u64) -> load::Period {

@@ -8,7 +8,6 @@
 mod verdicts;
 
 use std::convert::Infallible;
-use std::process::ExitCode;
 
 use clap::Parser;
 use rayon::prelude::*;
@@ -33,9 +32,7 @@ struct Arguments {
     only: Option<String>,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(judge)
-}
+strata_benches::main!(judge);
 
 fn judge(arguments: &Arguments) -> Result<(), Infallible> {
     let verdicts = judge_verdicts(arguments);

@@ -6,7 +6,6 @@
 //! `benches/own/README.md` says how, `benches/figures/own.md` what came of it.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
@@ -89,9 +88,7 @@ struct Arguments {
     race_only: bool,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(run)
-}
+strata_benches::main!(run);
 
 fn run(arguments: &Arguments) -> Result<(), String> {
     let wanted =

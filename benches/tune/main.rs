@@ -16,8 +16,6 @@ mod overhead;
 mod ping;
 mod policies;
 
-use std::process::ExitCode;
-
 use clap::Parser;
 use serde_json::Map;
 use strata_benches::machine;
@@ -60,9 +58,7 @@ struct Run {
     seed: u64,
 }
 
-fn main() -> ExitCode {
-    strata_benches::run(measure)
-}
+strata_benches::main!(measure);
 
 fn measure(arguments: &Arguments) -> Result<(), Error> {
     let &Arguments { policies, overhead, nas, ping, class, kernel, run } = arguments;
