@@ -23,6 +23,7 @@ mod record;
 pub mod solver;
 pub mod sorts;
 pub mod thesis;
+pub mod today;
 pub mod tool;
 pub mod trust;
 
