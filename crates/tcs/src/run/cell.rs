@@ -7,6 +7,7 @@ pub(crate) use deposit::{Compiled, Sent};
 
 use super::RunOptions;
 use super::fabric::Fabric;
+use super::mail::What;
 use super::net::Net;
 use super::place::Place;
 use super::switch::{Mode, SwitchStep};
@@ -595,14 +596,15 @@ impl<'a> Cell<'a> {
                     let to = membership.cells[to];
                     let hops = target.shape.distance(machine, to);
                     let arrival = time + costs.latency_over(hops);
-                    messages.step(self.node, to, (barrier, member, place), time, arrival);
+                    let step = (What::Step, (barrier, member));
+                    messages.tell_place(self.node, to, step, place, (time, arrival));
                 }
                 Step::Receive(from) => {
                     if self.clocked {
                         self.node.circuit_pass_until(target.time(time));
                     }
                     let other = membership.cells[from];
-                    let sent = messages.await_step(self.node, (barrier, from, other), place);
+                    let sent = messages.await_place(self.node, other, (What::Step, (barrier, from)), place);
                     let hops = target.shape.distance(other, machine);
                     time = time.max(sent + costs.latency_over(hops)) + costs.receive;
                 }
@@ -625,20 +627,21 @@ impl<'a> Cell<'a> {
             let me = node.rank();
             let at = cells.iter().position(|cell| *cell == me).unwrap_or(0);
             let next = cells[(at + 1) % cells.len()];
-            messages.step(node, next, (barrier, at, place), self.time, self.time);
+            let step = |of: usize| (What::Step, (barrier, of));
+            messages.tell_place(node, next, step(at), place, (self.time, self.time));
             if self.clocked {
                 node.barrier();
             } else {
                 self.time = node.reduce_max(self.time) + clocks;
             }
             let before = (at + cells.len() - 1) % cells.len();
-            messages.await_step(node, (barrier, before, cells[before]), place);
+            messages.await_place(node, cells[before], step(before), place);
         } else {
             let mut ends = [place, !place];
             node.reduce_max(&mut ends);
             if ends != [place, !place] {
                 let theirs = if ends[0] == place { !ends[1] } else { ends[0] };
-                self.fabric.watch().strangers(self.node, theirs);
+                self.fabric.watch().mismatch(self.node, None, theirs);
             }
         }
         self.absorb();
@@ -651,8 +654,8 @@ impl<'a> Cell<'a> {
             Fabric::Shared(shared) => shared.tell_ready(number, place),
             Fabric::Messages(messages) => {
                 self.time += self.image.target.barrier.send;
-                let to = (number, linked.from);
-                messages.tell_ready(self.node, to, place, self.time, self.time + latency);
+                let (ready, times) = ((What::Ready, (number, 0)), (self.time, self.time + latency));
+                messages.tell_place(self.node, linked.from, ready, place, times);
             }
         }
     }
@@ -661,11 +664,11 @@ impl<'a> Cell<'a> {
     fn await_ready(&mut self, number: usize, place: u64) {
         self.show();
         let latency = self.readiness(number);
-        let from = (number, self.image.connections[number].to);
+        let to = self.image.connections[number].to;
         match &mut self.fabric {
-            Fabric::Shared(shared) => shared.await_ready(self.node, from, place),
+            Fabric::Shared(shared) => shared.await_ready(self.node, (number, to), place),
             Fabric::Messages(messages) => {
-                let sent = messages.await_ready(self.node, from, place);
+                let sent = messages.await_place(self.node, to, (What::Ready, (number, 0)), place);
                 self.time = self.time.max(sent + latency) + self.image.target.barrier.receive;
             }
         }

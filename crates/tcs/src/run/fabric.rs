@@ -1,7 +1,7 @@
 //! Transport of connections and barriers: memory shared by the nodes of one host, or messages.
 
 use super::RunOptions;
-use super::memory::{Count, Memory, Places, are_processes};
+use super::memory::{Count, Memory, Places};
 use super::messages::Messages;
 use super::ring::{Loan, Receiver, Ring, Sender, Taken};
 use super::sink::Sink;
@@ -63,10 +63,18 @@ impl<'a> Fabric<'a> {
             return Self::Messages(Box::new(Messages::open(node, watch, timed, circuits)));
         }
         let (me, nodes) = (node.rank(), node.size());
-        let processes = !node.is_simulated() && are_processes(node);
-        let places = Places::of(image, me, nodes, processes);
-        match places.memory(node) {
-            Some(all) => Self::Shared(Box::new(Shared::new(watch, me, &places, (&all, processes)))),
+        // The nodes of a simulated machine exchange messages, which take its time.
+        let shared = if node.is_simulated() {
+            None
+        } else {
+            let processes = node.share(Arc::new(())).is_none();
+            let places = Places::of(image, me, nodes, processes);
+            places.memory(node, processes).map(|all| (places, all, processes))
+        };
+        match shared {
+            Some((places, all, processes)) => {
+                Self::Shared(Box::new(Shared::new(watch, me, &places, (&all, processes))))
+            }
             None => Self::Messages(Box::new(Messages::open(node, watch, false, None))),
         }
     }
@@ -76,6 +84,41 @@ impl<'a> Fabric<'a> {
             Self::Shared(shared) => &mut shared.watch,
             Self::Messages(messages) => &mut messages.watch,
         }
+    }
+
+    pub(super) fn spools(&self) -> &Spools<'a> {
+        match self {
+            Self::Shared(shared) => &shared.spools,
+            Self::Messages(messages) => &messages.spools,
+        }
+    }
+
+    pub(super) fn spools_mut(&mut self) -> &mut Spools<'a> {
+        match self {
+            Self::Shared(shared) => &mut shared.spools,
+            Self::Messages(messages) => &mut messages.spools,
+        }
+    }
+
+    /// Advances all DMA transfers.
+    pub(super) fn advance(&mut self, node: &mut Node) {
+        match self {
+            Self::Shared(shared) => shared.advance(),
+            Self::Messages(messages) => messages.advance(node),
+        };
+    }
+
+    /// Waits for the end of a DMA transfer.
+    #[track_caller]
+    pub(super) fn wait_for_spool(&mut self, node: &mut Node, number: u64) {
+        let Some(transfer) = self.spools().get(number) else { return };
+        let awaits = if transfer.sends { Awaits::Room } else { Awaits::Message };
+        let awaited = (transfer.peer, awaits(transfer.connection));
+        let ended = |spools: &Spools<'_>| spools.get(number).is_none_or(|transfer| transfer.ended);
+        match self {
+            Self::Shared(shared) => shared.wait_for(node, awaited, |this| ended(&this.spools)),
+            Self::Messages(messages) => messages.wait_for(node, awaited, |this, _| ended(&this.spools)),
+        };
     }
 
     /// True if a message has arrived on a connection and has not been received.
@@ -368,7 +411,7 @@ impl<'a> Shared<'a> {
             // The other cell may have gone on to the next barrier of these cells, but no further.
             let theirs = self.counts[step.count].0.name_of(turn);
             if theirs != place {
-                self.watch.mismatch(node, step.other, theirs);
+                self.watch.mismatch(node, Some(step.other), theirs);
             }
         }
     }
@@ -394,7 +437,7 @@ impl<'a> Shared<'a> {
         let Some((counter, _)) = self.ready.get(&connection) else { return };
         let theirs = counter.name_of(count);
         if counter.knows(count) && theirs != place {
-            self.watch.mismatch(node, to, theirs);
+            self.watch.mismatch(node, Some(to), theirs);
         }
     }
 }

@@ -8,12 +8,75 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Data bytes in a small piece: with header and time it fills one packet.
 const SMALL: usize = 48;
 
+/// What one node tells another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum What {
+    /// A piece of a message, and not its last one.
+    Piece,
+    Last,
+    /// A message of so many bytes will be put in one piece.
+    Announced,
+    /// So many bytes have been taken.
+    Taken,
+    /// This port is open for an announced message.
+    Opened,
+    /// A member's step of a barrier.
+    Step,
+    /// A receiver is ready.
+    Ready,
+}
+
+impl What {
+    const ALL: [Self; 7] =
+        [Self::Piece, Self::Last, Self::Announced, Self::Taken, Self::Opened, Self::Step, Self::Ready];
+
+    /// True if it has bytes of a message.
+    pub(super) fn has_bytes(self) -> bool {
+        self <= Self::Last
+    }
+}
+
+/// A kind of items, and what they are of: a connection's number or a barrier's, and what tells its
+/// items apart, which is how often the connection had become active, or the member whose step it is.
+pub(super) type Key = (What, (usize, usize));
+
+/// What one node tells another of a connection or of a barrier.
+#[derive(Clone, Copy)]
+pub(super) struct Item {
+    pub(super) key: Key,
+    /// Bytes, a port, or the name of the sender's [place](super::place).
+    pub(super) value: u64,
+    /// The time of arrival; of a step and of readiness that of sending.
+    pub(super) time: f64,
+}
+
+/// Bits of a tag, of a kind of items, and of the numbers of what they are of.
+const TAG: u32 = 16;
+const WHAT: u32 = 3;
+const BESIDE: u32 = 19;
+const NUMBER: u32 = u64::BITS - TAG - WHAT - BESIDE;
+
+impl Item {
+    /// All but value and time, for the run with this tag.
+    pub(super) fn head(&self, tag: u64) -> u64 {
+        let (what, (number, beside)) = self.key;
+        ((tag << WHAT | what as u64) << BESIDE | beside as u64) << NUMBER | number as u64
+    }
+
+    /// The item with this head, if it is of the run.
+    fn of_run(run: u64, head: u64, value: u64, time: f64) -> Option<Self> {
+        let bits = |from: u32, count: u32| (head >> from & ((1 << count) - 1)) as usize;
+        let what = What::ALL.get(bits(NUMBER + BESIDE, WHAT)).filter(|_| head >> (u64::BITS - TAG) == run)?;
+        Some(Self { key: (*what, (bits(0, NUMBER), bits(NUMBER, BESIDE))), value, time })
+    }
+}
+
 /// A piece of a message.
 pub(super) struct Piece {
     pub(super) bytes: Bytes,
     pub(super) last: bool,
     /// How often the connection had become active when it was sent.
-    pub(super) life: u64,
+    pub(super) life: usize,
     pub(super) time: f64,
 }
 
@@ -83,28 +146,25 @@ pub(super) struct Inbox {
     pub(super) opened: ByConnection<VecDeque<usize>>,
     /// Ports of this node in which a message has come whole.
     pub(super) whole: BTreeSet<usize>,
-    /// Messages of barriers, by barrier and sender: times of sending, and the names of the
+    /// Steps and readiness, by kind and by what they are of: times of sending, and the names of the
     /// [places](super::place) of the senders.
-    pub(super) steps: BTreeMap<(usize, usize), VecDeque<(f64, u64)>>,
-    /// Readiness for a set, by connection: as steps.
-    pub(super) ready: BTreeMap<usize, VecDeque<(f64, u64)>>,
+    pub(super) places: BTreeMap<Key, VecDeque<(f64, u64)>>,
 }
 
 impl Inbox {
-    pub(super) fn piece(&mut self, connection: usize, piece: Piece) {
-        self.pieces.of(connection).push_back(piece);
-    }
-
-    pub(super) fn credit(&mut self, connection: usize, bytes: u64, time: f64) {
-        self.taken.of(connection).push_back((bytes, time));
-    }
-
-    pub(super) fn step(&mut self, step: (usize, usize), sent: (f64, u64)) {
-        self.steps.entry(step).or_default().push_back(sent);
-    }
-
-    pub(super) fn ready(&mut self, connection: usize, sent: (f64, u64)) {
-        self.ready.entry(connection).or_default().push_back(sent);
+    fn take_in(&mut self, item: Item, bytes: &[u8]) {
+        let Item { key, value, time } = item;
+        let (what, (number, life)) = key;
+        match what {
+            What::Piece | What::Last | What::Announced => {
+                let announced = what == What::Announced;
+                let bytes = if announced { Bytes::Announced(value as usize) } else { bytes.into() };
+                self.pieces.of(number).push_back(Piece { bytes, last: what != What::Piece, life, time });
+            }
+            What::Taken => self.taken.of(number).push_back((value, time)),
+            What::Opened => self.opened.of(number).push_back(value as usize),
+            What::Step | What::Ready => self.places.entry(key).or_default().push_back((time, value)),
+        }
     }
 }
 
@@ -130,6 +190,20 @@ impl Mail {
     pub(super) fn put(&self, item: impl FnOnce(&mut Inbox)) {
         item(&mut self.open());
         self.arrivals.fetch_add(1, Ordering::Release);
+    }
+
+    /// Takes in what another node tells this one.
+    pub(super) fn tell(&self, item: Item, bytes: &[u8]) {
+        self.put(|inbox| inbox.take_in(item, bytes));
+    }
+
+    /// As [`tell`](Self::tell), if the item with this head is of the run.
+    pub(super) fn came(&self, head: u64, value: u64, time: u64, bytes: &[u8]) {
+        self.put(|inbox| {
+            if let Some(item) = Item::of_run(inbox.tag, head, value, f64::from_bits(time)) {
+                inbox.take_in(item, bytes);
+            }
+        });
     }
 
     #[inline]

@@ -6,13 +6,11 @@
 //! counters of the receivers of its connections.
 
 use super::ring::Ring;
-use super::sync::{AtomicU64, Ordering};
+use super::sync::{AtomicU64, Ordering, SharedWords};
 use crate::barrier::Step;
 use crate::link::Image;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-#[cfg(not(all(test, loom)))]
-use strata_runtime::memory::SharedWords;
 use strata_runtime::{Node, memory::LendingDesk};
 
 /// Words from one place to the next: two cache lines, because some processors fetch lines in pairs.
@@ -21,56 +19,9 @@ pub(super) const APART: usize = 16;
 /// The bytes of a word.
 const WORD: usize = size_of::<u64>();
 
-/// Words of the smallest window.
-#[cfg(not(all(test, loom)))]
-const LEAST: usize = 1 << 12;
-
-/// Of this process or of a window. Both are an address and a length, so that access needs no
-/// branch.
-#[cfg(not(all(test, loom)))]
-type Words = SharedWords;
-#[cfg(all(test, loom))]
-type Words = Box<[AtomicU64]>;
-
-#[cfg(not(all(test, loom)))]
-fn zeros(words: usize) -> Words {
-    SharedWords::zeroed(words)
-}
-
-#[cfg(all(test, loom))]
-fn zeros(words: usize) -> Words {
-    (0..words).map(|_| AtomicU64::new(0)).collect()
-}
-
-#[cfg(not(all(test, loom)))]
-fn write_words(words: &Words, at: usize, bytes: &[u8]) {
-    words.write_from(at, bytes);
-}
-
-#[cfg(not(all(test, loom)))]
-fn read_words(words: &Words, at: usize, into: &mut [u8]) {
-    words.read_into(at, into);
-}
-
-#[cfg(all(test, loom))]
-fn write_words(words: &Words, at: usize, bytes: &[u8]) {
-    for (word, bytes) in words[at..].iter().zip(bytes.as_chunks::<WORD>().0) {
-        word.store(u64::from_ne_bytes(*bytes), Ordering::Relaxed);
-    }
-}
-
-#[cfg(all(test, loom))]
-fn read_words(words: &Words, at: usize, into: &mut [u8]) {
-    for (word, bytes) in words[at..].iter().zip(into.as_chunks_mut::<WORD>().0) {
-        *bytes = word.load(Ordering::Relaxed).to_ne_bytes();
-    }
-}
-
 /// One cell's memory.
 pub(super) struct Memory {
-    words: Words,
-    /// Words before the first boundary of two cache lines.
-    skew: usize,
+    words: SharedWords,
     /// Where this cell lends memory to the senders of its connections, by these; empty if cells are
     /// processes.
     desks: Vec<LendingDesk>,
@@ -79,9 +30,10 @@ pub(super) struct Memory {
 impl Memory {
     /// Allocates `words` zero words in this process, and this number of desks.
     pub(super) fn own(words: usize, desks: usize) -> Self {
-        let words = zeros(words + APART);
-        let desks = (0..desks).map(|_| LendingDesk::default()).collect();
-        Self { skew: skew(&words), words, desks }
+        Self {
+            words: SharedWords::zeroed(words),
+            desks: (0..desks).map(|_| LendingDesk::default()).collect(),
+        }
     }
 
     #[inline]
@@ -97,41 +49,28 @@ impl Memory {
     /// Copies `bytes` to the words from word `at` on; of the last one, what follows becomes zero.
     pub(super) fn write(&self, at: usize, bytes: &[u8]) {
         let (whole, rest) = bytes.split_at(bytes.len() / WORD * WORD);
-        write_words(&self.words, at, whole);
+        self.words.write_from(at, whole);
         if !rest.is_empty() {
             let mut last = [0; WORD];
             last[..rest.len()].copy_from_slice(rest);
-            write_words(&self.words, at + whole.len() / WORD, &last);
+            self.words.write_from(at + whole.len() / WORD, &last);
         }
     }
 
     /// Copies the bytes of the words from word `at` on.
     pub(super) fn read(&self, at: usize, into: &mut [u8]) {
         let (whole, rest) = into.split_at_mut(into.len() / WORD * WORD);
-        read_words(&self.words, at, whole);
+        self.words.read_into(at, whole);
         if !rest.is_empty() {
             let mut last = [0; WORD];
-            read_words(&self.words, at + whole.len() / WORD, &mut last);
+            self.words.read_into(at + whole.len() / WORD, &mut last);
             rest.copy_from_slice(&last[..rest.len()]);
         }
     }
 
-    /// The index in [`words`](Self::words) of place `place`.
-    pub(super) fn index(&self, place: usize) -> usize {
-        self.skew + place
-    }
-
     /// The counter at the first word of place `place`.
     pub(super) fn count(self: &Arc<Self>, place: usize) -> Count {
-        Count { at: self.index(place), memory: Arc::clone(self) }
-    }
-}
-
-/// Words before the first boundary of two cache lines.
-fn skew(words: &[AtomicU64]) -> usize {
-    match words.as_ptr().align_offset(APART * WORD) {
-        aligned if aligned < APART => aligned,
-        _ => 0,
+        Count { at: place, memory: Arc::clone(self) }
     }
 }
 
@@ -242,11 +181,8 @@ impl Places {
     /// # Participation
     /// Collective, with places of the same image.
     #[track_caller]
-    pub(super) fn memory(&self, node: &mut Node) -> Option<Vec<Arc<Memory>>> {
-        if node.is_simulated() {
-            return None;
-        }
-        if are_processes(node) {
+    pub(super) fn memory(&self, node: &mut Node, processes: bool) -> Option<Vec<Arc<Memory>>> {
+        if processes {
             return self.windows(node);
         }
         let (words, desks) = self.sizes.get(node.rank()).copied().unwrap_or_default();
@@ -257,40 +193,9 @@ impl Places {
     #[cfg(not(all(test, loom)))]
     #[track_caller]
     fn windows(&self, node: &mut Node) -> Option<Vec<Arc<Memory>>> {
-        // Agreed between the nodes: either all take a new window, or none does. It also ensures
-        // that no node clears its window before all have left the run that used it.
-        let most = self.sizes.iter().map(|(words, _)| *words as u64).max().unwrap_or(0);
-        let words = node.reduce_max(most) as usize;
-        let kept = node.local::<Windows>();
-        if kept.none {
-            return None;
-        }
-        if kept.length >= words {
-            let all = kept.all.clone();
-            if let Some(own) = all.get(node.rank()) {
-                let used = own.words().iter().take(own.skew + words);
-                used.for_each(|word| word.store(0, Ordering::Relaxed));
-            }
-            // No node writes before all windows are clear.
-            node.barrier();
-            return Some(all);
-        }
-        // A window is kept for later runs. Its length is a power of two, so that it is rarely too
-        // short.
-        let length = words.next_power_of_two().max(LEAST);
-        let windows = node.share_words(length + APART);
-        let own = windows.as_ref().and_then(|all| all.get(node.rank()));
-        // The same memory may have other addresses in other processes.
-        let skews = node.all_gather(&[own.map_or(0, |own| skew(own) as u64)]);
-        let kept = node.local::<Windows>();
-        let Some(windows) = windows else {
-            kept.none = true;
-            return None;
-        };
-        let memory = |(words, skew): (_, u64)| Memory { words, skew: skew as usize, desks: Vec::new() };
-        kept.all = windows.into_iter().zip(skews).map(memory).map(Arc::new).collect();
-        kept.length = length;
-        Some(kept.all.clone())
+        let most = self.sizes.iter().map(|(words, _)| *words).max().unwrap_or(0);
+        let memory = |words| Arc::new(Memory { words, desks: Vec::new() });
+        Some(node.share_words(most)?.into_iter().map(memory).collect())
     }
 
     /// Loom's memory cannot lie in windows.
@@ -298,33 +203,4 @@ impl Places {
     fn windows(&self, _node: &mut Node) -> Option<Vec<Arc<Memory>>> {
         None
     }
-}
-
-/// True if nodes are processes, false if they are threads of one.
-///
-/// # Participation
-/// Collective.
-#[track_caller]
-pub(super) fn are_processes(node: &mut Node) -> bool {
-    if let Some(apart) = node.local::<Windows>().apart {
-        return apart;
-    }
-    let apart = node.share(Arc::new(())).is_none();
-    node.local::<Windows>().apart = Some(apart);
-    apart
-}
-
-/// Windows that a node keeps from run to run, if nodes are processes.
-#[derive(Default)]
-struct Windows {
-    /// True if nodes are not threads of one process; `None` before the first run.
-    apart: Option<bool>,
-    /// True if processes cannot share memory.
-    #[cfg(not(all(test, loom)))]
-    none: bool,
-    #[cfg(not(all(test, loom)))]
-    all: Vec<Arc<Memory>>,
-    /// Usable words of each window.
-    #[cfg(not(all(test, loom)))]
-    length: usize,
 }

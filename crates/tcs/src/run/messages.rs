@@ -6,7 +6,7 @@
 
 use super::cell::Active;
 use super::links::Links;
-use super::mail::{ByConnection, Bytes, Inbox, Mail, Piece};
+use super::mail::{ByConnection, Bytes, Inbox, Item, Key, Mail, Piece, What};
 use super::puts::{Ports, is_long};
 use super::sink::Sink;
 use super::spool::{Spools, Transfer};
@@ -29,19 +29,16 @@ enum Way {
     Circuits(Vec<Arc<Mail>>, Links),
 }
 
+/// The requests that bring items: heads, then what these have besides.
 struct Packets {
-    /// A header and the piece's bytes. It carries no time, so that a piece with one number, the
-    /// usual case, is one packet even if packets hold four words.
+    /// A piece. It carries no time, so that a piece with one number, the usual case, is one packet
+    /// even if packets hold four words.
     piece: Request<WithBytes<u64>>,
-    /// As `piece`, with the time of arrival.
-    timed: Request<WithBytes<[u64; 2]>>,
-    /// A header, and the bytes of a message that will be put.
-    announce: Request<[u64; 2]>,
-    /// A connection, and the port that is open for such a message.
-    opened: Request<[u64; 2]>,
-    taken: Request<[u64; 3]>,
-    step: Request<[u64; 3]>,
-    ready: Request<[u64; 3]>,
+    /// As `piece`, with the time.
+    timed_piece: Request<WithBytes<[u64; 2]>>,
+    /// Any other item: its value.
+    note: Request<[u64; 2]>,
+    timed_note: Request<[u64; 3]>,
 }
 
 /// State that a node keeps from run to run: its handlers, which deliver into the inbox.
@@ -66,7 +63,7 @@ pub(super) struct Messages<'a> {
     sent: ByConnection<[u64; 2]>,
     untold: ByConnection<u64>,
     /// By connection: how often it has become active.
-    lives: ByConnection<u64>,
+    lives: ByConnection<usize>,
     pub(super) spools: Spools<'a>,
     ports: Ports,
 }
@@ -88,101 +85,26 @@ impl<'a> End<'a> {
     }
 }
 
-/// Combines a run's tag and the number of a connection or barrier.
-fn tagged(tag: u64, number: usize) -> u64 {
-    tag << 48 | number as u64
-}
-
-/// The connection or barrier number, if the tag is of this run.
-fn untagged(inbox: &Inbox, word: u64) -> Option<usize> {
-    (word >> 48 == inbox.tag).then_some((word & ((1 << 48) - 1)) as usize)
-}
-
-/// The bits of a connection's number in a piece's header, and of a life's.
-const NUMBER: u32 = 31;
+/// Bits of the number of a connection's lives in a piece's head.
 const LIFE: u32 = 16;
-
-/// A piece's header: the connection, the times that it has become active, and whether this is the
-/// message's last piece.
-fn header(tag: u64, connection: usize, life: u64, last: bool) -> u64 {
-    let life = life & ((1 << LIFE) - 1);
-    tag << 48 | life << (NUMBER + 1) | (connection as u64) << 1 | u64::from(last)
-}
-
-/// As [`tagged`], of a member's step.
-fn member(tag: u64, barrier: usize, from: usize) -> u64 {
-    tagged(tag, barrier << 24 | from)
-}
-
-fn arrived(mail: &Mail, header: u64, time: u64, bytes: Bytes) {
-    mail.put(|inbox| {
-        let Some(header) = untagged(inbox, header) else { return };
-        let (connection, life) = (header >> 1 & ((1 << NUMBER) - 1), header as u64 >> (NUMBER + 1));
-        let (last, time) = (header & 1 == 1, f64::from_bits(time));
-        inbox.piece(connection, Piece { bytes, last, life, time });
-    });
-}
 
 impl Packets {
     /// Collective.
     fn install(node: &mut Node, mail: &Arc<Mail>) -> Self {
         let mut handlers = node.handlers();
         let own = || Arc::clone(mail);
-        let piece = handlers.request_with_bytes({
-            let mail = own();
-            move |_, header: u64, bytes| arrived(&mail, header, 0, bytes.into())
-        });
-        let timed = handlers.request_with_bytes({
-            let mail = own();
-            move |_, [header, time]: [u64; 2], bytes| arrived(&mail, header, time, bytes.into())
-        });
-        let announce = handlers.request({
-            let mail = own();
-            move |_, [header, bytes]: [u64; 2]| arrived(&mail, header, 0, Bytes::Announced(bytes as usize))
-        });
-        let opened = handlers.request({
-            let mail = own();
-            move |_, [connection, port]: [u64; 2]| {
-                mail.put(|inbox| {
-                    if let Some(connection) = untagged(inbox, connection) {
-                        inbox.opened.of(connection).push_back(port as usize);
-                    }
-                });
-            }
-        });
-        let taken = handlers.request({
-            let mail = own();
-            move |_, [connection, bytes, time]: [u64; 3]| {
-                mail.put(|inbox| {
-                    if let Some(connection) = untagged(inbox, connection) {
-                        inbox.credit(connection, bytes, f64::from_bits(time));
-                    }
-                });
-            }
-        });
-        let step = handlers.request({
-            let mail = own();
-            move |_, [step, place, time]: [u64; 3]| {
-                mail.put(|inbox| {
-                    if let Some(step) = untagged(inbox, step) {
-                        let (barrier, from) = (step >> 24, step & ((1 << 24) - 1));
-                        inbox.step((barrier, from), (f64::from_bits(time), place));
-                    }
-                });
-            }
-        });
-        let ready = handlers.request({
-            let mail = own();
-            move |_, [connection, place, time]: [u64; 3]| {
-                mail.put(|inbox| {
-                    if let Some(connection) = untagged(inbox, connection) {
-                        inbox.ready(connection, (f64::from_bits(time), place));
-                    }
-                });
-            }
-        });
+        let mail = own();
+        let piece = handlers.request_with_bytes(move |_, head, bytes| mail.came(head, 0, 0, bytes));
+        let mail = own();
+        let timed_piece = handlers
+            .request_with_bytes(move |_, [head, time]: [u64; 2], bytes| mail.came(head, 0, time, bytes));
+        let mail = own();
+        let note = handlers.request(move |_, [head, value]: [u64; 2]| mail.came(head, value, 0, &[]));
+        let mail = own();
+        let timed_note =
+            handlers.request(move |_, [head, value, time]: [u64; 3]| mail.came(head, value, time, &[]));
         node.install(handlers);
-        Self { piece, timed, announce, opened, taken, step, ready }
+        Self { piece, timed_piece, note, timed_note }
     }
 }
 
@@ -225,22 +147,22 @@ impl<'a> Messages<'a> {
         new(watch, mail, Way::Packets(packets), tag)
     }
 
-    /// Delivers an item at node `to`: as a message, or into its memory with arrival at `time`.
-    fn deliver(
-        &self,
-        node: &mut Node,
-        to: usize,
-        time: f64,
-        message: impl FnOnce(&mut Node, &Packets),
-        memory: impl FnOnce(&mut Inbox),
-    ) {
+    /// Delivers an item, and the bytes of a piece, at node `to`: as a message, or into its memory with
+    /// arrival at `arrival`.
+    fn tell(&self, node: &mut Node, to: usize, item: Item, bytes: &[u8], arrival: f64) {
+        let (head, time) = (item.head(self.tag), item.time.to_bits());
         match &self.way {
-            Way::Packets(packets) => message(node, packets),
+            Way::Packets(by) => match (item.key.0.has_bytes(), self.timed) {
+                (true, false) => node.send_with_bytes(to, by.piece, head, bytes),
+                (true, true) => node.send_with_bytes(to, by.timed_piece, [head, time], bytes),
+                (false, false) => node.send(to, by.note, [head, item.value]),
+                (false, true) => node.send(to, by.timed_note, [head, item.value, time]),
+            },
             Way::Circuits(mails, links) => {
                 if let Some(mail) = mails.get(to) {
-                    mail.put(memory);
+                    mail.tell(item, bytes);
                 }
-                node.circuit_wake(to, links.time(time));
+                node.circuit_wake(to, links.time(arrival));
             }
         }
     }
@@ -274,21 +196,9 @@ impl<'a> Messages<'a> {
         let counts = self.sent.of(end.connection);
         counts[0] += piece.len().max(8) as u64;
         let arrival = time + end.active.latency;
-        let life = self.life(end.connection);
-        let (head, timed) = (header(self.tag, end.connection, life, last), self.timed);
-        self.deliver(
-            node,
-            end.peer,
-            arrival,
-            |node, packets| {
-                if timed {
-                    node.send_with_bytes(end.peer, packets.timed, [head, arrival.to_bits()], piece);
-                } else {
-                    node.send_with_bytes(end.peer, packets.piece, head, piece);
-                }
-            },
-            |inbox| inbox.piece(end.connection, Piece { bytes: piece.into(), last, life, time: arrival }),
-        );
+        let what = if last { What::Last } else { What::Piece };
+        let key = (what, (end.connection, self.life(end.connection)));
+        self.tell(node, end.peer, Item { key, value: 0, time: arrival }, piece, arrival);
         piece.len()
     }
 
@@ -300,18 +210,16 @@ impl<'a> Messages<'a> {
     /// Announces a message of so many bytes, for which credits of a word must be available.
     fn announce(&mut self, node: &mut Node, end: End, bytes: usize) {
         self.sent.of(end.connection)[0] += 8;
-        let head = header(self.tag, end.connection, self.life(end.connection), true);
-        if let Way::Packets(packets) = &self.way {
-            node.send(end.peer, packets.announce, [head, bytes as u64]);
-        }
+        let key = (What::Announced, (end.connection, self.life(end.connection)));
+        let item = Item { key, value: bytes as u64, time: 0.0 };
+        self.tell(node, end.peer, item, &[], 0.0);
     }
 
     /// Opens a port for an announced message, and tells its sender.
     fn open_port(&mut self, node: &mut Node, end: End, bytes: usize) -> Option<usize> {
         let port = self.ports.open(node, &self.mail, bytes)?;
-        if let Way::Packets(packets) = &self.way {
-            node.send(end.peer, packets.opened, [tagged(self.tag, end.connection), port as u64]);
-        }
+        let item = Item { key: (What::Opened, (end.connection, 0)), value: port as u64, time: 0.0 };
+        self.tell(node, end.peer, item, &[], 0.0);
         Some(port)
     }
 
@@ -396,16 +304,8 @@ impl<'a> Messages<'a> {
         if *untold >= untold_at(end.depth) {
             let bytes = std::mem::take(untold);
             let at = *time + end.active.latency;
-            self.deliver(
-                node,
-                end.peer,
-                at,
-                |node, packets| {
-                    let connection = tagged(self.tag, end.connection);
-                    node.send(end.peer, packets.taken, [connection, bytes, at.to_bits()]);
-                },
-                |inbox| inbox.credit(end.connection, bytes, at),
-            );
+            let item = Item { key: (What::Taken, (end.connection, 0)), value: bytes, time: at };
+            self.tell(node, end.peer, item, &[], at);
         }
         Some(piece)
     }
@@ -567,7 +467,7 @@ impl<'a> Messages<'a> {
     }
 
     /// The number of a connection's life: how often it has become active.
-    fn life(&self, connection: usize) -> u64 {
+    fn life(&self, connection: usize) -> usize {
         self.lives.get(connection).map_or(0, |life| life & ((1 << LIFE) - 1))
     }
 
@@ -576,87 +476,35 @@ impl<'a> Messages<'a> {
         *self.lives.of(connection) += 1;
     }
 
-    /// Sends a step of a barrier from the place with this name.
-    pub(super) fn step(
+    /// Tells node `to` that this one is at the place with this name: by a step of a barrier, or by
+    /// readiness.
+    pub(super) fn tell_place(
         &self,
         node: &mut Node,
         to: usize,
-        (barrier, from, place): (usize, usize, u64),
-        time: f64,
-        arrival: f64,
-    ) {
-        self.deliver(
-            node,
-            to,
-            arrival,
-            |node, packets| {
-                node.send(to, packets.step, [member(self.tag, barrier, from), place, time.to_bits()]);
-            },
-            |inbox| inbox.step((barrier, from), (time, place)),
-        );
-    }
-
-    /// Waits for member `from` of a barrier, which is cell `other`; returns its time of sending.
-    #[track_caller]
-    pub(super) fn await_step(
-        &mut self,
-        node: &mut Node,
-        (barrier, from, other): (usize, usize, usize),
+        key: Key,
         place: u64,
-    ) -> f64 {
-        self.watch.come(place);
-        let mut step = None;
-        self.wait_for(node, (other, Awaits::Step), |this, _| {
-            step = this.mail.open().steps.get_mut(&(barrier, from)).and_then(VecDeque::pop_front);
-            step.is_some()
-        });
-        self.agreed(node, other, step)
+        (time, arrival): (f64, f64),
+    ) {
+        self.tell(node, to, Item { key, value: place, time }, &[], arrival);
     }
 
-    /// The time of what has come from cell `other`, which must be at the same place.
+    /// Waits until cell `other` is at the same place; returns its time of sending.
     #[track_caller]
-    fn agreed(&self, node: &mut Node, other: usize, came: Option<(f64, u64)>) -> f64 {
+    pub(super) fn await_place(&mut self, node: &mut Node, other: usize, key: Key, place: u64) -> f64 {
+        self.watch.come(place);
+        let awaits = if key.0 == What::Ready { Awaits::Ready(key.1.0) } else { Awaits::Step };
+        let mut came = None;
+        self.wait_for(node, (other, awaits), |this, _| {
+            came = this.mail.open().places.get_mut(&key).and_then(VecDeque::pop_front);
+            came.is_some()
+        });
         // Nothing has come only if the node unwinds.
         let Some((time, theirs)) = came else { return 0.0 };
-        if !self.watch.is_at(theirs) {
-            self.watch.mismatch(node, other, theirs);
+        if theirs != place {
+            self.watch.mismatch(node, Some(other), theirs);
         }
         time
-    }
-
-    pub(super) fn tell_ready(
-        &self,
-        node: &mut Node,
-        (connection, to): (usize, usize),
-        place: u64,
-        time: f64,
-        arrival: f64,
-    ) {
-        self.deliver(
-            node,
-            to,
-            arrival,
-            |node, packets| {
-                node.send(to, packets.ready, [tagged(self.tag, connection), place, time.to_bits()]);
-            },
-            |inbox| inbox.ready(connection, (time, place)),
-        );
-    }
-
-    #[track_caller]
-    pub(super) fn await_ready(
-        &mut self,
-        node: &mut Node,
-        (connection, to): (usize, usize),
-        place: u64,
-    ) -> f64 {
-        self.watch.come(place);
-        let mut ready = None;
-        self.wait_for(node, (to, Awaits::Ready(connection)), |this, _| {
-            ready = this.mail.open().ready.get_mut(&connection).and_then(VecDeque::pop_front);
-            ready.is_some()
-        });
-        self.agreed(node, to, ready)
     }
 }
 

@@ -102,9 +102,8 @@ impl Ring {
         depth: usize,
         processes: bool,
     ) -> Self {
-        let (first, lines) = (memory.index(place), Self::lines(depth) as u64);
-        let bytes = Self::bytes(depth, processes);
-        Self { memory: Arc::clone(memory), desk, first, lines, bytes, depth }
+        let (lines, bytes) = (Self::lines(depth) as u64, Self::bytes(depth, processes));
+        Self { memory: Arc::clone(memory), desk, first: place, lines, bytes, depth }
     }
 
     /// The count of lines taken.

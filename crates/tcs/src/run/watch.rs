@@ -170,11 +170,6 @@ impl<'a> Watch<'a> {
         self.place = place;
     }
 
-    /// True if a name is that of this cell's last rendezvous.
-    pub(super) fn is_at(&self, place: u64) -> bool {
-        self.place == place
-    }
-
     /// This cell has returned from its program.
     pub(super) fn ends(&self) {
         if let Some((_, shared)) = &self.post {
@@ -281,25 +276,14 @@ impl<'a> Watch<'a> {
         node.fail(format!("cells wait for each other: {}", texts.join("; ")));
     }
 
-    /// Ends the job: cell `other` has come to another rendezvous.
+    /// Ends the job: another cell, if it is known cell `other`, has come to another rendezvous.
     #[cold]
     #[track_caller]
-    pub(super) fn mismatch(&self, node: &mut Node, other: usize, theirs: u64) -> ! {
+    pub(super) fn mismatch(&self, node: &mut Node, other: Option<usize>, theirs: u64) -> ! {
         let [mine, theirs] = [self.place, theirs].map(|word| place::text(self.image, word));
-        let me = node.rank();
+        let (me, other) = (node.rank(), other.map_or("another".to_owned(), |cell| format!("cell {cell}")));
         node.fail(format!(
-            "cells are not at the same place: cell {me} of the machine is at {mine}, cell {other} at {theirs}"
-        ));
-    }
-
-    /// Ends the job: another cell, it is not known which, has come to another rendezvous.
-    #[cold]
-    #[track_caller]
-    pub(super) fn strangers(&self, node: &mut Node, theirs: u64) -> ! {
-        let [mine, theirs] = [self.place, theirs].map(|word| place::text(self.image, word));
-        let me = node.rank();
-        node.fail(format!(
-            "cells are not at the same place: cell {me} of the machine is at {mine}, another at {theirs}"
+            "cells are not at the same place: cell {me} of the machine is at {mine}, {other} at {theirs}"
         ));
     }
 

@@ -4,8 +4,7 @@ use super::{Active, Cell};
 use crate::run::fabric::Fabric;
 use crate::run::messages::End;
 use crate::run::sink::{Fixed, Sink};
-use crate::run::spool::{Spools, Transfer};
-use crate::run::watch::Awaits;
+use crate::run::spool::Transfer;
 use bytemuck::{Pod, cast_slice_mut};
 
 impl<'a> Cell<'a> {
@@ -136,36 +135,17 @@ impl<'a> Cell<'a> {
         let (of, depth) = ((connection, end.peer), end.depth);
         let transfer = Transfer::new(of, depth, active, sends, Box::new(values), start);
         self.show();
-        match &mut self.fabric {
-            Fabric::Shared(shared) => {
-                let number = shared.spools.add(transfer);
-                shared.advance();
-                number
-            }
-            Fabric::Messages(messages) => {
-                let number = messages.spools.add(transfer);
-                messages.advance(self.node);
-                number
-            }
-        }
+        let number = self.fabric.spools_mut().add(transfer);
+        self.fabric.advance(self.node);
+        number
     }
 
     /// Waits for a DMA transfer and removes it.
     #[track_caller]
     pub(in crate::run) fn end_spool(&mut self, number: u64) -> Option<Transfer<'a>> {
         self.show();
-        let ended = |spools: &Spools<'_>| spools.get(number).is_none_or(|transfer| transfer.ended);
-        let awaited = self.awaited(number);
-        let transfer = match &mut self.fabric {
-            Fabric::Shared(shared) => {
-                shared.wait_for(self.node, awaited, |this| ended(&this.spools));
-                shared.spools.remove(number)
-            }
-            Fabric::Messages(messages) => {
-                messages.wait_for(self.node, awaited, |this, _| ended(&this.spools));
-                messages.spools.remove(number)
-            }
-        }?;
+        self.fabric.wait_for_spool(self.node, number);
+        let transfer = self.fabric.spools_mut().remove(number)?;
         let rest = if transfer.sends { 0.0 } else { self.image.target.overhead / 2.0 };
         self.time = self.time.max(transfer.time + rest);
         let (came, room) = transfer.lengths();
@@ -175,23 +155,9 @@ impl<'a> Cell<'a> {
         Some(transfer)
     }
 
-    fn spools(&self) -> &Spools<'a> {
-        match &self.fabric {
-            Fabric::Shared(shared) => &shared.spools,
-            Fabric::Messages(messages) => &messages.spools,
-        }
-    }
-
-    /// What the end of a DMA transfer waits for, and at which cell.
-    fn awaited(&self, number: u64) -> (usize, Awaits) {
-        let Some(transfer) = self.spools().get(number) else { return (self.node.rank(), Awaits::Step) };
-        let awaits = if transfer.sends { Awaits::Room } else { Awaits::Message };
-        (transfer.peer, awaits(transfer.connection))
-    }
-
     /// The DMA transfer that was started last.
     pub(super) fn newest_spool(&self) -> u64 {
-        self.spools().newest()
+        self.fabric.spools().newest()
     }
 
     /// Waits for all DMA transfers started after `before`: a set must be idle before it is left.
@@ -199,7 +165,7 @@ impl<'a> Cell<'a> {
     #[track_caller]
     pub(super) fn finish_after(&mut self, before: u64) {
         loop {
-            let Some(number) = self.spools().first_after(before) else { return };
+            let Some(number) = self.fabric.spools().first_after(before) else { return };
             if self.end_spool(number).is_none() {
                 return;
             }
@@ -211,23 +177,14 @@ impl<'a> Cell<'a> {
     #[inline]
     #[track_caller]
     fn after_spools(&mut self, connection: usize, sends: bool) {
-        let last = match &self.fabric {
-            Fabric::Shared(shared) if shared.spools.is_empty() => return,
-            Fabric::Shared(shared) => shared.spools.last_of(connection, sends),
-            Fabric::Messages(messages) => messages.spools.last_of(connection, sends),
-        };
-        let Some(number) = last else { return };
-        self.show();
-        let ended = |spools: &Spools<'_>| spools.get(number).is_none_or(|transfer| transfer.ended);
-        let awaited = self.awaited(number);
-        match &mut self.fabric {
-            Fabric::Shared(shared) => _ = shared.wait_for(self.node, awaited, |this| ended(&this.spools)),
-            Fabric::Messages(messages) => {
-                messages.wait_for(self.node, awaited, |this, _| ended(&this.spools));
-                let time = messages.spools.get(number).map_or(0.0, |transfer| transfer.time);
-                self.time = self.time.max(time);
-            }
+        if self.fabric.spools().is_empty() {
+            return;
         }
+        let Some(number) = self.fabric.spools().last_of(connection, sends) else { return };
+        self.show();
+        self.fabric.wait_for_spool(self.node, number);
+        let time = self.fabric.spools().get(number).map_or(0.0, |transfer| transfer.time);
+        self.time = self.time.max(time);
     }
 
     #[inline]
