@@ -16,41 +16,20 @@ pub struct Checked {
 /// Why a schedule is not a barrier.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "each variant's text says what its fields are")]
 pub enum ScheduleError {
     /// A step names a member that does not exist, or the member itself.
     #[error("member {member} exchanges messages with {with}: there are {members} members")]
-    NoMember {
-        /// The member whose step it is.
-        member: usize,
-        /// The member named by the step.
-        with: usize,
-        /// Number of members.
-        members: usize,
-    },
+    NoMember { member: usize, with: usize, members: usize },
     /// A member waits for a message that is never sent.
     #[error("member {member} waits for ever for member {from}")]
-    Stuck {
-        /// The member that waits.
-        member: usize,
-        /// The member whose message is awaited.
-        from: usize,
-    },
+    Stuck { member: usize, from: usize },
     /// A member leaves before it has heard, directly or not, from all members.
     #[error("member {member} leaves without knowing that member {of} has come")]
-    Early {
-        /// The member that leaves.
-        member: usize,
-        /// A member from which it has not heard.
-        of: usize,
-    },
+    Early { member: usize, of: usize },
     /// A message is never received, so the next barrier would receive it.
     #[error("a message from member {from} to member {to} is left over")]
-    LeftOver {
-        /// Its sender.
-        from: usize,
-        /// Its receiver.
-        to: usize,
-    },
+    LeftOver { from: usize, to: usize },
 }
 
 struct Message {

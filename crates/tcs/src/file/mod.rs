@@ -16,47 +16,23 @@ use thiserror::Error;
 /// Why a description or an image cannot be read or written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "each variant's text says what its fields are")]
 pub enum FileError {
     /// The file cannot be read or written.
     #[error("{}: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     /// The file is no description.
     #[error("{}: no description: {why}", path.display())]
-    NoDescription {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, and where.
-        why: String,
-    },
+    NoDescription { path: PathBuf, why: String },
     /// The file is no image.
     #[error("{}: no image: {why}; link the description again", path.display())]
-    NoImage {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, and where.
-        why: String,
-    },
+    NoImage { path: PathBuf, why: String },
     /// The image is not whole.
     #[error("{}: the image is torn: {found} bytes of {whole}; link the description again", path.display())]
-    Torn {
-        /// The file.
-        path: PathBuf,
-        /// The bytes that it has.
-        found: usize,
-        /// The bytes that it should have.
-        whole: usize,
-    },
+    Torn { path: PathBuf, found: usize, whole: usize },
     /// The image is not what the linker wrote.
     #[error("{}: the image was changed after it was linked; link the description again", path.display())]
-    Changed {
-        /// The file.
-        path: PathBuf,
-    },
+    Changed { path: PathBuf },
     /// The image was linked for another description.
     #[error(
         "{}: the image is of another description: of `{application}` on {target}, digest {theirs}, where this \
@@ -64,19 +40,12 @@ pub enum FileError {
         path.display()
     )]
     OfAnother {
-        /// The file.
         path: PathBuf,
-        /// The application of the image.
         application: String,
-        /// The machine that it was linked for.
         target: String,
-        /// The beginning of the digest of its description.
         theirs: String,
-        /// The program's own application.
         own: String,
-        /// The machine of the program's own description.
         own_target: String,
-        /// The beginning of the digest of that.
         mine: String,
     },
 }
