@@ -1,13 +1,11 @@
 //! Patterns of communication, as families of connection sets and as ordinary messages.
 //!
 //! [`Pattern`] and [`ReduceBroadcast`] exist in both forms, and models of the machine choose; all
-//! blocks have the same length. [`AllToAll`] and [`ScatterGather`] use sets only, with blocks of
-//! any lengths.
+//! blocks have the same length. [`ScatterGather`] uses sets only, with blocks of any lengths.
 //!
 //! `STRATA_PIN=pattern_exchange=messages` pins that form, `STRATA_MODELS=FILE` chooses by that
 //! model set, `STRATA_EXPLAIN=1` prints the choice on node 0's stderr.
 
-mod all_to_all;
 mod forms;
 #[allow(clippy::too_many_arguments, reason = "generated: the numbers of a schedule are inputs, one each")]
 mod models;
@@ -16,7 +14,6 @@ pub mod phases;
 mod rooted;
 mod schedule;
 
-pub use all_to_all::{AllToAll, Exchange, Lane};
 pub(crate) use forms::words;
 pub use forms::{Form, Kind};
 pub use moves::{Move, Moves, Pattern};

@@ -1,23 +1,16 @@
 //! Long messages, which take other ways than short ones.
 
-use crate::common::long::long;
+use crate::common::{everywhere, fails, long::long};
 use std::time::Duration;
-use strata_runtime::simulation::SimulatedMachine;
-use strata_runtime::{Machine, prelude::*};
-use strata_tcs::{App, Connection, Image, Net, Target, link, run, simulate};
+use strata_runtime::prelude::*;
+use strata_tcs::{App, Connection, Image, Net, Target, link};
 
 #[test]
 fn random_programs_of_long_messages_agree_everywhere() {
-    let cm5 = SimulatedMachine::find("cm5").unwrap();
     for (seed, depth) in [(1, 4096), (2, 64), (3, 100_000), (4, 5000), (5, 16_384)] {
         for cells in [2, 3, 5] {
             let long = long(cells, depth);
-            let body = |node: &mut Node| run(node, &long.image, |cell| long.body(cell, seed, 60));
-            let on_threads = Machine::threads(cells).unwrap().run(body).unwrap();
-            let by_messages = Machine::sim(&cm5, cells).unwrap().run(body).unwrap().results;
-            assert_eq!(by_messages, on_threads, "depth {depth}");
-            let simulated = simulate(&long.image, |cell| long.body(cell, seed, 60)).unwrap().results;
-            assert_eq!(simulated.into_iter().map(Some).collect::<Vec<_>>(), on_threads, "depth {depth}");
+            everywhere(&long.image, |cell| long.body(cell, seed, 60));
         }
     }
 }
@@ -40,10 +33,7 @@ fn pair() -> (Image, Lanes) {
 /// The error of a program on two threads.
 fn error(program: impl Fn(&Lanes, &mut Net<'_, '_, Only>) -> Result<(), Error> + Sync) -> String {
     let (image, lanes) = pair();
-    let run = Machine::threads(2)
-        .unwrap()
-        .run(|node| run(node, &image, |cell| cell.phase::<Only, _>(|net| program(&lanes, net))));
-    run.unwrap_err().to_string()
+    fails(&image, |cell| cell.phase::<Only, _>(|net| program(&lanes, net)))
 }
 
 fn late() {

@@ -1,14 +1,14 @@
 //! The all-to-all: on every number of cells, and without shared links on a torus.
 
-use strata_runtime::Machine;
-use strata_tcs::patterns::{AllToAll, ReduceBroadcast, ScatterGather, phases};
+use crate::common::everywhere;
+use strata_tcs::patterns::{Form, Pattern, ReduceBroadcast, ScatterGather, phases};
 use strata_tcs::switch::Mode;
-use strata_tcs::{App, Cell, Cost, Image, Options, Shape, Target, TaskId, link_with, run, simulate};
+use strata_tcs::{App, Cell, Cost, Image, Options, Shape, Target, TaskId, link_with, simulate};
 
-fn described(cells: usize, phases: &[phases::Phase], depth: usize) -> (App, TaskId, AllToAll<u16>) {
+fn described(cells: usize, phases: &[phases::Phase], depth: usize) -> (App, TaskId, Pattern<u16>) {
     let mut app = App::new("exchange");
     let root = app.task("root", cells);
-    let pattern = AllToAll::new(&mut app, root, phases, depth);
+    let pattern = Pattern::exchange(&mut app, root, phases, depth);
     (app, root, pattern)
 }
 
@@ -17,10 +17,12 @@ fn block(from: usize, to: usize) -> Vec<u16> {
     vec![(100 * from + to) as u16; (from * 7 + to * 3) % 20]
 }
 
-fn check(pattern: &AllToAll<u16>, cell: &mut Cell<'_>) -> Result<bool, strata_runtime::Error> {
+fn check(pattern: &Pattern<u16>, cell: &mut Cell<'_>) -> Result<bool, strata_runtime::Error> {
     let (me, cells) = (cell.id(), cell.cells());
-    let came = pattern.exchange(cell, (0..cells).map(|to| block(me, to)).collect())?;
-    Ok(came == (0..cells).map(|from| block(from, me)).collect::<Vec<_>>())
+    let of = |from: usize, to: usize| [(100 * from + to) as u16; 9];
+    let given: Vec<u16> = (0..cells).flat_map(|to| of(me, to)).collect();
+    let came = pattern.run_by(cell, Form::Sets, &given, 9)?;
+    Ok(came.to_vec() == (0..cells).flat_map(|from| of(from, me)).collect::<Vec<_>>())
 }
 
 fn linked(app: &App, root: TaskId, target: &Target, switch: Mode) -> Image {
@@ -34,11 +36,7 @@ fn every_block_arrives() {
         for (schedule, mode) in schedules.into_iter().flatten().zip(Mode::ALL) {
             let (app, root, pattern) = described(cells, &schedule, 16);
             let image = linked(&app, root, &Target::crossbar(cells), mode);
-            let threads = Machine::threads(cells).unwrap();
-            let found = threads.run(|node| run(node, &image, |cell| check(&pattern, cell))).unwrap();
-            assert_eq!(found, vec![Some(true); cells]);
-            let simulated = simulate(&image, |cell| check(&pattern, cell)).unwrap();
-            assert_eq!(simulated.results, vec![true; cells]);
+            assert_eq!(everywhere(&image, |cell| check(&pattern, cell)), vec![true; cells]);
         }
     }
 }
@@ -55,14 +53,6 @@ fn on_a_torus_no_two_blocks_of_a_phase_share_a_link() {
     }
 }
 
-#[test]
-fn the_wrong_number_of_blocks_is_refused() {
-    let (app, root, pattern) = described(2, &phases::shift(2), 64);
-    let image = linked(&app, root, &Target::crossbar(2), Mode::Single);
-    let error = simulate(&image, |cell| pattern.exchange(cell, vec![vec![1]])).unwrap_err().to_string();
-    assert!(error.contains("1 blocks for 2 cells"), "{error}");
-}
-
 /// The two ways to predict: the algebra of parts, and the program in simulated time.
 #[test]
 fn composition_and_simulation_agree() {
@@ -71,9 +61,9 @@ fn composition_and_simulation_agree() {
         let schedule = phases::best(Shape::Torus { width: 4, height: 4 }, cells);
         let (app, root, pattern) = described(cells, &schedule, bytes);
         let image = linked(&app, root, &Target::iwarp(4, 4), Mode::Triple);
-        let block = vec![1u16; bytes / 2];
-        let run =
-            simulate(&image, |cell| pattern.exchange(cell, vec![block.clone(); cells]).map(drop)).unwrap();
+        let given = vec![1u16; cells * bytes / 2];
+        let exchange = |cell: &mut Cell<'_>| pattern.run_by(cell, Form::Sets, &given, bytes / 2).map(drop);
+        let run = simulate(&image, exchange).unwrap();
         let report = image.report();
         let switch = report.task("root").unwrap().switch;
         // In each phase the longest of all transfers; a cell sends its block and then takes one word by word,
@@ -139,17 +129,13 @@ fn rooted_patterns_on_any_number_of_cells() {
             Ok(values)
         };
         let sum = (cells * (cells - 1) / 2) as u64;
-        let threads = Machine::threads(cells).unwrap();
-        let found = threads.run(|node| run(node, &image, program)).unwrap();
-        assert_eq!(found, vec![Some([sum, cells as u64]); cells]);
-        assert_eq!(simulate(&image, program).unwrap().results, vec![[sum, cells as u64]; cells]);
+        assert_eq!(everywhere(&image, program), vec![[sum, cells as u64]; cells]);
     }
 }
 
 /// A block as long as the buffers, after one whose receipt is not reported yet.
 #[test]
 fn blocks_as_long_as_the_buffers_are_exchanged() {
-    use strata_tcs::patterns::{Form, Pattern};
     let mut app = App::new("pairs");
     let root = app.task("root", 4);
     let halo = Pattern::<u8>::halo(&mut app, root, 2, true, 16_384);

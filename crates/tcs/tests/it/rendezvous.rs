@@ -1,33 +1,14 @@
 //! Random programs give the same on every transport, and every planted fault is found on each.
 
-use crate::common::planned::Planned;
-use strata_runtime::simulation::SimulatedMachine;
-use strata_runtime::{Error, Machine};
+use crate::common::{by, planned::Planned};
+use strata_tcs::RunOptions;
 use strata_tcs::switch::Mode;
-use strata_tcs::{Cell, RunOptions, run_with, simulate};
 
 /// The ways to run a program.
-const WAYS: [&str; 3] = ["threads", "messages", "simulated"];
+const WAYS: [&str; 3] = ["threads", "ethernet-25g", "simulated"];
 
-fn by(way: &str, planned: &Planned) -> Result<Vec<u64>, String> {
-    let (image, nodes) = (&planned.image, planned.image.cells());
-    let body = |cell: &mut Cell<'_>| planned.body(cell);
-    let plain = RunOptions::default();
-    let said = |error: Error| error.to_string();
-    match way {
-        "threads" => {
-            let machine = Machine::threads(nodes).map_err(said)?;
-            let found = machine.run(|node| run_with(node, image, plain, body)).map_err(said)?;
-            Ok(found.into_iter().flatten().collect())
-        }
-        "messages" => {
-            let host = SimulatedMachine::find("ethernet-25g").unwrap();
-            let machine = Machine::sim(&host, nodes).map_err(said)?;
-            let found = machine.run(|node| run_with(node, image, plain, body)).map_err(said)?;
-            Ok(found.results.into_iter().flatten().collect())
-        }
-        _ => simulate(image, body).map(|run| run.results).map_err(said),
-    }
+fn run(way: &str, planned: &Planned) -> Result<Vec<u64>, String> {
+    by(way, &planned.image, RunOptions::default(), |cell| planned.body(cell))
 }
 
 /// What an error about a planted fault says: the place of each cell, or, where a simulated machine
@@ -48,14 +29,14 @@ fn seeds(seeds: std::ops::Range<u64>) -> [usize; 2] {
         let cells = [1, 2, 3, 5, 8][seed as usize % 5];
         let mode = Mode::ALL[seed as usize / 5 % Mode::ALL.len()];
         let right = Planned::new(seed, cells, mode, false);
-        let found = WAYS.map(|way| by(way, &right).map_err(|error| format!("seed {seed}: {way}: {error}")));
+        let found = WAYS.map(|way| run(way, &right).map_err(|error| format!("seed {seed}: {way}: {error}")));
         assert!(found[0].is_ok() && found.iter().all(|each| *each == found[0]), "seed {seed}: {found:?}");
         counts[0] += 1;
         let wrong = Planned::new(seed, cells, mode, true);
         let Some(fault) = wrong.fault else { continue };
         counts[1] += 1;
         for way in WAYS {
-            let error = by(way, &wrong).err();
+            let error = run(way, &wrong).err();
             let named = error.as_deref().is_some_and(|error| names_places(way, error));
             assert!(named, "seed {seed}, {mode}, {cells} cells: {way} with {fault:?}: {error:?}");
         }

@@ -1,6 +1,6 @@
 //! Applications that run: on threads, by messages on a simulated machine, and in simulated time.
 
-use crate::common::{Tree, shifts};
+use crate::common::{Back, Both, Data, Go, Pair, Return, Tree, everywhere, fails, pair, shifts};
 use std::time::Duration;
 use strata_runtime::simulation::SimulatedMachine;
 use strata_runtime::{Machine, develop::Development, prelude::*};
@@ -9,42 +9,6 @@ use strata_tcs::switch::Mode;
 use strata_tcs::{
     App, Cell, Connection, Image, Options, RunOptions, Target, link, link_with, run, run_with, simulate,
 };
-
-strata_tcs::communication! {
-    networks { pub Data, pub Back }
-    sets { pub Go: Data; pub Return: Back; pub Both: Data, Back; }
-}
-
-/// Two cells and a connection from the first to the second.
-fn pair(depth: usize) -> (Image, Connection<u64, Data>, Connection<u64, Back>) {
-    let mut app = App::new("pair");
-    let root = app.task("pair", 2);
-    let there = app[root].connect::<u64, Data>(0, 1);
-    let back = app[root].connect::<u64, Back>(1, 0);
-    app[root].depth(there, depth);
-    app[root].set::<Go>();
-    app[root].set::<Return>();
-    app[root].set::<Both>();
-    (link(&app, root, &Target::crossbar(2)).unwrap(), there, back)
-}
-
-/// What `program` returns on every node, by all three ways.
-fn everywhere<T: Send + PartialEq + std::fmt::Debug>(
-    image: &Image,
-    program: impl Fn(&mut Cell<'_>) -> Result<T, Error> + Sync,
-) -> Vec<T> {
-    let nodes = image.cells();
-    let checked = RunOptions { check: true, ..RunOptions::default() };
-    let threads = Machine::threads(nodes).unwrap();
-    let on_threads = threads.run(|node| run_with(node, image, checked, &program)).unwrap();
-    let cm5 = SimulatedMachine::find("ethernet-25g").unwrap();
-    let by_messages = Machine::sim(&cm5, nodes).unwrap().run(|node| run_with(node, image, checked, &program));
-    let simulated = simulate(image, &program).unwrap().results;
-    let all: Vec<T> = on_threads.into_iter().flatten().collect();
-    assert_eq!(by_messages.unwrap().results.into_iter().flatten().collect::<Vec<_>>(), all);
-    assert_eq!(simulated, all);
-    all
-}
 
 #[test]
 fn every_mode_carries_every_set() {
@@ -143,7 +107,7 @@ fn a_tree_of_tasks_with_wires_and_inherited_ports() {
 #[test]
 fn messages_of_any_length_pass_any_depth() {
     for depth in [1, 56, 100, 4096] {
-        let (image, there, back) = pair(depth);
+        let Pair { image, there, back } = pair::<u64>(&Target::crossbar(2), depth);
         let lengths = [0, 1, 6, 7, 8, 100, 254, 255, 3000];
         let found = everywhere(&image, |cell| {
             cell.phase::<Go, _>(|net| {
@@ -175,7 +139,7 @@ fn messages_of_any_length_pass_any_depth() {
 /// The sender is at most a connection's depth ahead of a receiver that takes its time.
 #[test]
 fn a_full_connection_holds_its_sender() {
-    let (image, there, back) = pair(560);
+    let Pair { image, there, back } = pair::<u64>(&Target::crossbar(2), 560);
     let found = Machine::threads(2).unwrap().run(|node| {
         run(node, &image, |cell| {
             cell.phase::<Both, _>(|net| {
@@ -204,7 +168,7 @@ fn a_full_connection_holds_its_sender() {
 
 #[test]
 fn a_peer_that_never_reads_is_found() {
-    let (image, there, _) = pair(64);
+    let Pair { image, there, .. } = pair::<u64>(&Target::crossbar(2), 64);
     let program = |node: &mut Node| {
         run(node, &image, |cell| {
             cell.phase::<Go, _>(|net| {
@@ -282,7 +246,7 @@ fn cells_at_different_places_are_told_so() {
 /// Whoever only takes long is waited for.
 #[test]
 fn a_cell_that_works_is_waited_for() {
-    let (image, there, _) = pair(64);
+    let Pair { image, there, .. } = pair::<u64>(&Target::crossbar(2), 64);
     let found = Machine::threads(2).unwrap().run(|node| {
         run(node, &image, |cell| {
             cell.phase::<Go, _>(|net| {
@@ -300,17 +264,9 @@ fn a_cell_that_works_is_waited_for() {
     assert_eq!(found.unwrap(), [Some(7), Some(7)]);
 }
 
-/// What went wrong, and where.
-fn fails(image: &Image, program: impl Fn(&mut Cell<'_>) -> Result<(), Error> + Sync) -> String {
-    let nodes = image.cells();
-    let checked = RunOptions { check: true, ..RunOptions::default() };
-    let machine = Machine::threads(nodes).unwrap();
-    machine.run(|node| run_with(node, image, checked, &program)).unwrap_err().to_string()
-}
-
 #[test]
 fn errors_and_panics_end_the_whole_job() {
-    let (image, there, back) = pair(4096);
+    let Pair { image, there, back } = pair::<u64>(&Target::crossbar(2), 4096);
     let error = fails(&image, |cell| {
         cell.phase::<Go, _>(|net| {
             if net.id() == 1 {
@@ -339,7 +295,7 @@ fn errors_and_panics_end_the_whole_job() {
 
 #[test]
 fn misuse_is_named() {
-    let (image, there, back) = pair(4096);
+    let Pair { image, there, .. } = pair::<u64>(&Target::crossbar(2), 4096);
     let go = |f: fn(&mut strata_tcs::Net<'_, '_, Go>, Connection<u64, Data>)| {
         fails(&image, move |cell| {
             cell.phase::<Go, _>(|net| {
@@ -370,7 +326,7 @@ fn misuse_is_named() {
     let error = fails(&image, |cell| cell.phase_in::<Go, _>(3, |_| Ok(())));
     assert!(error.contains("the task has no set `Go[3]`"), "{error}");
     // A connection of another task.
-    let (other, _, _) = pair(1);
+    let other = pair::<u64>(&Target::crossbar(2), 1).image;
     let mut app = App::new("more");
     let (_, second) = (app.task("first", 1), app.task("second", 2));
     let strange = app[second].connect::<u64, Data>(0, 1);
@@ -385,7 +341,6 @@ fn misuse_is_named() {
     // Too few nodes.
     let error = Machine::threads(1).unwrap().run(|node| run(node, &image, |_| Ok(()))).unwrap_err();
     assert!(error.to_string().contains("there are 1 nodes; start 2"), "{error}");
-    let _ = back;
 }
 
 /// Handlers are kept from run to run, and installed again after they were removed.

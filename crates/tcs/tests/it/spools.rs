@@ -1,49 +1,21 @@
 //! Spools, full connections in simulated time, and connections on the circuits of a simulated
 //! machine.
 
+use crate::common::{self, Back, Both, Data, Pair, Return, fails, pair};
 use strata_runtime::simulation::SimulatedMachine;
 use strata_runtime::{Machine, prelude::*};
-use strata_tcs::{App, Cell, Connection, Image, RunOptions, Spool, Target, link, run, run_with, simulate};
+use strata_tcs::{App, Cell, Spool, Target, link, run, simulate};
 
-strata_tcs::communication! {
-    networks { pub There, pub Back }
-    sets { pub Swap: There, Back; pub Rest: Back; }
-}
-
-struct Pair {
-    image: Image,
-    there: Connection<u32, There>,
-    back: Connection<u32, Back>,
-}
-
-fn pair(target: &Target, depth: usize) -> Pair {
-    let mut app = App::new("pair");
-    let root = app.task("pair", 2);
-    let there = app[root].connect::<u32, There>(0, 1);
-    let back = app[root].connect::<u32, Back>(1, 0);
-    app[root].depth(there, depth);
-    app[root].depth(back, depth);
-    app[root].set::<Swap>();
-    app[root].set::<Rest>();
-    Pair { image: link(&app, root, target).unwrap(), there, back }
-}
-
-/// What `program` returns on threads, by messages, in simulated time, and on simulated iWarp.
+/// What `program` returns in every way, and on simulated iWarp.
 fn everywhere<T: Send + PartialEq + std::fmt::Debug>(
     depth: usize,
-    program: impl Fn(&Pair, &mut Cell<'_>) -> Result<T, Error> + Sync,
+    program: impl Fn(&Pair<u32>, &mut Cell<'_>) -> Result<T, Error> + Sync,
 ) -> Vec<T> {
-    let checked = RunOptions { check: true, ..RunOptions::default() };
     let free = pair(&Target::crossbar(2), depth);
-    let body = |node: &mut Node| run_with(node, &free.image, checked, |cell| program(&free, cell));
-    let on_threads: Vec<T> = Machine::threads(2).unwrap().run(body).unwrap().into_iter().flatten().collect();
-    let cm5 = SimulatedMachine::find("cm5").unwrap();
-    let by_messages = Machine::sim(&cm5, 2).unwrap().run(body).unwrap().results;
-    assert_eq!(by_messages.into_iter().flatten().collect::<Vec<_>>(), on_threads);
-    assert_eq!(simulate(&free.image, |cell| program(&free, cell)).unwrap().results, on_threads);
+    let found = common::everywhere(&free.image, |cell| program(&free, cell));
     let iwarp = pair(&Target::iwarp(2, 1), depth);
-    assert_eq!(simulate(&iwarp.image, |cell| program(&iwarp, cell)).unwrap().results, on_threads);
-    on_threads
+    assert_eq!(simulate(&iwarp.image, |cell| program(&iwarp, cell)).unwrap().results, found);
+    found
 }
 
 fn values(cell: usize, length: usize) -> Vec<u32> {
@@ -56,7 +28,7 @@ fn more_than_fits_goes_both_ways_at_once() {
         for length in [0, 1, 13, 14, 5000] {
             let found = everywhere(depth, |pair, cell| {
                 let me = cell.id();
-                cell.phase::<Swap, _>(|net| {
+                cell.phase::<Both, _>(|net| {
                     // Without spools both would wait for the other one to receive.
                     let (sends, receives): (Spool<u32>, Spool<u32>) = if me == 0 {
                         (
@@ -84,7 +56,7 @@ fn more_than_fits_goes_both_ways_at_once() {
 fn messages_stay_in_order_and_a_phase_ends_with_its_spools() {
     let found = everywhere(32, |pair, cell| {
         let me = cell.id();
-        let first = cell.phase::<Swap, _>(|net| {
+        let first = cell.phase::<Both, _>(|net| {
             if me == 1 {
                 let mut seen = Vec::new();
                 let early = net.spool_receive(pair.there, vec![0; 400]);
@@ -101,7 +73,7 @@ fn messages_stay_in_order_and_a_phase_ends_with_its_spools() {
             Ok(Vec::new())
         })?;
         // The other one was not finished by the program, and is all the same.
-        cell.phase::<Rest, _>(|net| {
+        cell.phase::<Return, _>(|net| {
             if me == 1 {
                 net.send(pair.back, &[9]);
             } else {
@@ -120,23 +92,23 @@ fn messages_stay_in_order_and_a_phase_ends_with_its_spools() {
 fn children_leave_their_parents_spools_alone() {
     let mut app = App::new("family");
     let (root, below) = (app.task("root", 2), app.task("below", 2));
-    let there = app[root].connect::<u32, There>(0, 1);
+    let there = app[root].connect::<u32, Data>(0, 1);
     app[root].depth(there, 64);
-    app[root].set::<Swap>();
+    app[root].set::<Both>();
     let back = app[below].connect::<u32, Back>(1, 0);
-    app[below].set::<Rest>();
+    app[below].set::<Return>();
     let child = app[root].child("child", below, &[0, 1]);
     for target in [Target::crossbar(2), Target::iwarp(2, 1)] {
         let image = link(&app, root, &target).unwrap();
         let program = |cell: &mut Cell<'_>| {
-            cell.phase::<Swap, _>(|net| {
+            cell.phase::<Both, _>(|net| {
                 let me = net.id();
                 let spool = match me {
                     0 => net.spool(there, values(0, 1000)),
                     _ => net.spool_receive(there, vec![0; 1000]),
                 };
                 net.start(child, |cell| {
-                    cell.phase::<Rest, _>(|net| {
+                    cell.phase::<Return, _>(|net| {
                         let spool = match me {
                             0 => net.spool_receive(back, vec![0; 10]),
                             _ => net.spool(back, values(1, 10)),
@@ -155,12 +127,9 @@ fn children_leave_their_parents_spools_alone() {
 
 #[test]
 fn misuse_of_spools_is_named() {
-    let pair = pair(&Target::crossbar(2), 4096);
-    let fails = |program: &(dyn Fn(&mut Cell<'_>) -> Result<(), Error> + Sync)| {
-        Machine::threads(2).unwrap().run(|node| run(node, &pair.image, program)).unwrap_err().to_string()
-    };
-    let error = fails(&|cell| {
-        cell.phase::<Swap, _>(|net| {
+    let pair = pair::<u32>(&Target::crossbar(2), 4096);
+    let error = fails(&pair.image, |cell| {
+        cell.phase::<Both, _>(|net| {
             if net.id() == 0 {
                 net.send(pair.there, &[1, 2]);
             } else {
@@ -171,9 +140,9 @@ fn misuse_of_spools_is_named() {
         })
     });
     assert!(error.contains("a message of 8 bytes came where 12 were to be received"), "{error}");
-    let error = fails(&|cell| {
+    let error = fails(&pair.image, |cell| {
         let mut kept = None;
-        cell.phase::<Swap, _>(|net| {
+        cell.phase::<Both, _>(|net| {
             if net.id() == 0 {
                 kept = Some(net.spool(pair.there, vec![1]));
             } else {
@@ -181,7 +150,7 @@ fn misuse_of_spools_is_named() {
             }
             Ok(())
         })?;
-        cell.phase::<Rest, _>(|net| {
+        cell.phase::<Return, _>(|net| {
             if let Some(spool) = kept {
                 net.finish(spool);
             }
@@ -189,8 +158,8 @@ fn misuse_of_spools_is_named() {
         })
     });
     assert!(error.contains("another phase than that in which it was started"), "{error}");
-    let error = fails(&|cell| {
-        cell.phase::<Swap, _>(|net| {
+    let error = fails(&pair.image, |cell| {
+        cell.phase::<Both, _>(|net| {
             let _ = net.spool(pair.there, vec![1]);
             Ok(())
         })
@@ -199,10 +168,10 @@ fn misuse_of_spools_is_named() {
 }
 
 /// Clocks of each cell, from where both have entered the phase.
-fn clocks(depth: usize, program: impl Fn(&Pair, &mut strata_tcs::Net<'_, '_, Swap>) + Sync) -> Vec<f64> {
+fn clocks(depth: usize, program: impl Fn(&Pair<u32>, &mut strata_tcs::Net<'_, '_, Both>) + Sync) -> Vec<f64> {
     let pair = pair(&Target::iwarp(2, 1), depth);
     let run = simulate(&pair.image, |cell| {
-        cell.phase::<Swap, _>(|net| {
+        cell.phase::<Both, _>(|net| {
             let start = net.clocks();
             program(&pair, net);
             Ok(net.clocks() - start)
@@ -215,7 +184,7 @@ fn clocks(depth: usize, program: impl Fn(&Pair, &mut strata_tcs::Net<'_, '_, Swa
 fn spools_overlap_work_in_simulated_time() {
     const BYTES: usize = 7992;
     let transfer = 36.0 + 5.0 + BYTES as f64 / 1.998;
-    let send = |pair: &Pair, net: &mut strata_tcs::Net<'_, '_, Swap>, spools: bool| {
+    let send = |pair: &Pair<u32>, net: &mut strata_tcs::Net<'_, '_, Both>, spools: bool| {
         if net.id() == 1 {
             return net.receive(pair.there, &mut [0; BYTES / 4]);
         }
@@ -242,7 +211,7 @@ fn spools_overlap_work_in_simulated_time() {
 
 #[test]
 fn a_full_connection_holds_its_sender_in_simulated_time() {
-    let late = |pair: &Pair, net: &mut strata_tcs::Net<'_, '_, Swap>, spools: bool| {
+    let late = |pair: &Pair<u32>, net: &mut strata_tcs::Net<'_, '_, Both>, spools: bool| {
         if net.id() == 0 {
             (0..4).for_each(|_| net.send(pair.there, &[0; 256]));
             return;
@@ -266,7 +235,7 @@ fn a_full_connection_holds_its_sender_in_simulated_time() {
 fn run_on_simulated_iwarp_takes_the_circuits_time() {
     let pair = pair(&Target::iwarp(2, 1), 4096);
     let program = |cell: &mut Cell<'_>| {
-        cell.phase::<Swap, _>(|net| {
+        cell.phase::<Both, _>(|net| {
             for _ in 0..10 {
                 if net.id() == 0 {
                     net.send(pair.there, &[0; 100]);
@@ -278,7 +247,7 @@ fn run_on_simulated_iwarp_takes_the_circuits_time() {
             }
             Ok(())
         })?;
-        cell.phase::<Rest, _>(|_| Ok(()))?;
+        cell.phase::<Return, _>(|_| Ok(()))?;
         Ok(cell.clocks())
     };
     let predicted = simulate(&pair.image, program).unwrap().results;
@@ -295,7 +264,7 @@ fn run_on_simulated_iwarp_takes_the_circuits_time() {
     // A peer that never reads: who waits, and where, is told.
     let endless = Machine::sim(&iwarp, 2).unwrap().run(|node| {
         run(node, &pair.image, |cell| {
-            cell.phase::<Swap, _>(|net| {
+            cell.phase::<Both, _>(|net| {
                 if net.id() == 0 {
                     (0..100).for_each(|_| net.send(pair.there, &[0; 1000]));
                 }
@@ -313,20 +282,20 @@ fn five_hundred_and_twelve_cells_run() {
     let mut app = App::new("large");
     let root = app.task("large", cells);
     let next: Vec<_> =
-        (0..cells).map(|cell| app[root].connect::<u32, There>(cell, (cell + 1) % cells)).collect();
+        (0..cells).map(|cell| app[root].connect::<u32, Data>(cell, (cell + 1) % cells)).collect();
     app[root].connect::<u32, Back>(1, 0);
-    app[root].set::<Swap>();
-    app[root].set::<Rest>();
+    app[root].set::<Both>();
+    app[root].set::<Return>();
     let image = link(&app, root, &Target::iwarp(32, 16)).unwrap();
     let run = simulate(&image, |cell| {
         let me = cell.id();
         let mut value = [me as u32];
-        cell.phase::<Swap, _>(|net| {
+        cell.phase::<Both, _>(|net| {
             net.send(next[me], &value);
             net.receive(next[(me + cells - 1) % cells], &mut value);
             Ok(())
         })?;
-        cell.phase::<Rest, _>(|_| Ok(()))?;
+        cell.phase::<Return, _>(|_| Ok(()))?;
         Ok(value[0] as usize)
     });
     let found = run.unwrap().results;

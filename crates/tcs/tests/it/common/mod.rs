@@ -2,19 +2,93 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
 
-use strata_runtime::Error;
+use strata_runtime::simulation::SimulatedMachine;
+use strata_runtime::{Error, Machine};
 use strata_tcs::barrier::Algorithm;
 use strata_tcs::switch::Mode;
-use strata_tcs::{App, Cell, Child, Connection, Image, Input, Options, Output, Target, link, link_with};
+use strata_tcs::{
+    App, Cell, Child, Connection, Image, Input, Options, Output, RunOptions, Target, link, link_with,
+    run_with, simulate,
+};
 
 #[allow(dead_code, reason = "only some of the programs that share this need it")]
 pub(crate) mod long;
 #[allow(dead_code, reason = "only some of the programs that share this need it")]
 pub(crate) mod planned;
 
+/// All checks that do not need reservations.
+pub(crate) const CHECKED: RunOptions =
+    RunOptions { simulated: false, check: true, reservations: false, apart: false };
+
+/// What `program` returns on every cell, or what the error says: on `threads`, `simulated` in the
+/// time of the image's machine, or by messages on a simulated machine of this name.
+pub(crate) fn by<T: Send>(
+    way: &str,
+    image: &Image,
+    options: RunOptions,
+    program: impl Fn(&mut Cell<'_>) -> Result<T, Error> + Sync,
+) -> Result<Vec<T>, String> {
+    let nodes = image.cells();
+    let found = match way {
+        "simulated" => {
+            return simulate(image, &program).map(|run| run.results).map_err(|error| error.to_string());
+        }
+        "threads" => Machine::threads(nodes)
+            .and_then(|threads| threads.run(|node| run_with(node, image, options, &program))),
+        machine => SimulatedMachine::find(machine).map_err(Error::from).and_then(|machine| {
+            let run = Machine::sim(&machine, nodes)?.run(|node| run_with(node, image, options, &program))?;
+            Ok(run.results)
+        }),
+    };
+    found.map(|found| found.into_iter().flatten().collect()).map_err(|error| error.to_string())
+}
+
+/// What `program` returns on every cell, which is the same in every way.
+#[allow(dead_code, reason = "only some of the programs that share this need it")]
+pub(crate) fn everywhere<T: Send + PartialEq + std::fmt::Debug>(
+    image: &Image,
+    program: impl Fn(&mut Cell<'_>) -> Result<T, Error> + Sync,
+) -> Vec<T> {
+    let [threads, messages, simulated] =
+        ["threads", "cm5", "simulated"].map(|way| by(way, image, CHECKED, &program).unwrap());
+    assert_eq!(messages, threads);
+    assert_eq!(simulated, threads);
+    threads
+}
+
+/// What went wrong on threads, and where.
+#[allow(dead_code, reason = "only some of the programs that share this need it")]
+pub(crate) fn fails<T: Send>(
+    image: &Image,
+    program: impl Fn(&mut Cell<'_>) -> Result<T, Error> + Sync,
+) -> String {
+    by("threads", image, CHECKED, program).err().unwrap()
+}
+
 strata_tcs::communication! {
-    networks { pub Up, pub Down }
-    sets { pub Rise: Up; pub Fall: Down; }
+    networks { pub Up, pub Down, pub Data, pub Back }
+    sets { pub Rise: Up; pub Fall: Down; pub Go: Data; pub Return: Back; pub Both: Data, Back; }
+}
+
+/// Two cells, and a connection each way.
+#[allow(dead_code, reason = "only some of the programs that share this need it")]
+pub(crate) struct Pair<T> {
+    pub(crate) image: Image,
+    pub(crate) there: Connection<T, Data>,
+    pub(crate) back: Connection<T, Back>,
+}
+
+#[allow(dead_code, reason = "only some of the programs that share this need it")]
+pub(crate) fn pair<T: bytemuck::Pod>(target: &Target, depth: usize) -> Pair<T> {
+    let mut app = App::new("pair");
+    let root = app.task("pair", 2);
+    let (there, back) = (app[root].connect(0, 1), app[root].connect(1, 0));
+    app[root].depth(there, depth);
+    app[root].depth(back, depth);
+    app[root].set::<Go>();
+    app[root].set::<Return>();
+    app[root].set::<Both>();
+    Pair { image: link(&app, root, target).unwrap(), there, back }
 }
 
 /// Every cell passes a number on, up and down in turn.
