@@ -177,10 +177,14 @@ crate::communication! {
 /// # Participation
 /// Collective, with equal arguments.
 pub fn primitive(node: &mut Node, which: Primitive) -> f64 {
-    let target = Target::here(node);
     let times = if node.is_simulated() { 10 } else { 200 };
-    let clocks = primitive_clocks(node, &target, which, times);
-    match clocks {
+    seconds(node, |node, target| primitive_clocks(node, target, which, times))
+}
+
+/// The seconds of a program on all cells of this machine, of which `clocks` gives the cycles.
+fn seconds(node: &mut Node, clocks: impl FnOnce(&mut Node, &Target) -> Result<f64, Error>) -> f64 {
+    let target = Target::here(node);
+    match clocks(node, &target) {
         Ok(clocks) => target.seconds(clocks),
         Err(error) => node.fail(error),
     }
@@ -201,11 +205,7 @@ const WARM: usize = 2;
 /// # Participation
 /// Collective, with equal arguments.
 pub fn stream(node: &mut Node, bytes: usize, messages: usize, lanes: usize) -> f64 {
-    let target = Target::here(node);
-    match stream_clocks(node, &target, bytes, messages, lanes) {
-        Ok(clocks) => target.seconds(clocks),
-        Err(error) => node.fail(error),
-    }
+    seconds(node, |node, target| stream_clocks(node, target, bytes, messages, lanes))
 }
 
 fn stream_clocks(

@@ -1,7 +1,6 @@
 //! Checks a schedule by propagating the sets of members from which each member has heard.
 
-use super::{Schedule, Step};
-use std::collections::{BTreeMap, VecDeque};
+use super::Schedule;
 use thiserror::Error;
 
 /// Properties of a correct schedule.
@@ -49,48 +48,22 @@ impl Schedule {
         for (member, known) in known.iter_mut().enumerate() {
             known[member / 64] |= 1 << (member % 64);
         }
-        let mut next = vec![0; members];
-        let mut round = vec![0; members];
-        let mut sent: BTreeMap<(usize, usize), VecDeque<Message>> = BTreeMap::new();
-        let mut messages = 0;
-        // Members that can proceed; a waiting member is added by the message for which it waits.
-        let mut ready: VecDeque<usize> = (0..members).collect();
-        while let Some(member) = ready.pop_front() {
-            while let Some(step) = self.steps(member).get(next[member]) {
-                let (Step::Send(with) | Step::Receive(with)) = *step;
-                if with >= members || with == member {
-                    return Err(ScheduleError::NoMember { member, with, members });
-                }
-                match step {
-                    Step::Send(to) => {
-                        let message = Message { known: known[member].clone(), round: round[member] + 1 };
-                        sent.entry((member, *to)).or_default().push_back(message);
-                        ready.push_back(*to);
-                        messages += 1;
-                    }
-                    Step::Receive(from) => {
-                        let Some(message) = sent.get_mut(&(*from, member)).and_then(VecDeque::pop_front)
-                        else {
-                            break;
-                        };
-                        round[member] = round[member].max(message.round);
-                        known[member].iter_mut().zip(&message.known).for_each(|(all, more)| *all |= more);
-                    }
-                }
-                next[member] += 1;
+        let (mut round, mut messages) = (vec![0; members], 0);
+        self.carry_out(|member, _, came: Option<Message>| match came {
+            Some(message) => {
+                round[member] = round[member].max(message.round);
+                known[member].iter_mut().zip(&message.known).for_each(|(all, more)| *all |= more);
+                None
             }
-        }
-        for member in 0..members {
-            if let Some(Step::Receive(from) | Step::Send(from)) = self.steps(member).get(next[member]) {
-                return Err(ScheduleError::Stuck { member, from: *from });
+            None => {
+                messages += 1;
+                Some(Message { known: known[member].clone(), round: round[member] + 1 })
             }
-            let unknown = |of: &usize| known[member][of / 64] & (1 << (of % 64)) == 0;
-            if let Some(of) = (0..members).find(unknown) {
+        })?;
+        for (member, known) in known.iter().enumerate() {
+            if let Some(of) = (0..members).find(|of| known[of / 64] & (1 << (of % 64)) == 0) {
                 return Err(ScheduleError::Early { member, of });
             }
-        }
-        if let Some(((from, to), _)) = sent.iter().find(|(_, messages)| !messages.is_empty()) {
-            return Err(ScheduleError::LeftOver { from: *from, to: *to });
         }
         Ok(Checked { messages, rounds: round.into_iter().max().unwrap_or(0) })
     }

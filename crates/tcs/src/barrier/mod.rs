@@ -15,6 +15,7 @@ pub use price::{Costs, Outcome};
 pub use signal::{Signal, Way};
 
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 /// The algorithm of a barrier.
@@ -130,6 +131,45 @@ impl Schedule {
             from.len()
         };
         self.steps.iter().map(senders).max().unwrap_or(0)
+    }
+
+    /// Carries out the steps, each when it can be: `step` has the member, the other member, and the
+    /// message received or `None` to send one, which it returns.
+    fn carry_out<M>(
+        &self,
+        mut step: impl FnMut(usize, usize, Option<M>) -> Option<M>,
+    ) -> Result<(), ScheduleError> {
+        let members = self.members();
+        let mut next = vec![0; members];
+        let mut sent: BTreeMap<(usize, usize), VecDeque<M>> = BTreeMap::new();
+        // Members that can proceed; a waiting member is added by the message for which it waits.
+        let mut ready: VecDeque<usize> = (0..members).collect();
+        while let Some(member) = ready.pop_front() {
+            while let Some(now) = self.steps(member).get(next[member]) {
+                let (Step::Send(with) | Step::Receive(with)) = *now;
+                if with >= members || with == member {
+                    return Err(ScheduleError::NoMember { member, with, members });
+                }
+                if matches!(now, Step::Send(_)) {
+                    sent.entry((member, with)).or_default().extend(step(member, with, None));
+                    ready.push_back(with);
+                } else {
+                    let came = sent.get_mut(&(with, member)).and_then(VecDeque::pop_front);
+                    let Some(came) = came else { break };
+                    step(member, with, Some(came));
+                }
+                next[member] += 1;
+            }
+        }
+        for (member, next) in next.into_iter().enumerate() {
+            if let Some(Step::Receive(from) | Step::Send(from)) = self.steps(member).get(next) {
+                return Err(ScheduleError::Stuck { member, from: *from });
+            }
+        }
+        match sent.iter().find(|(_, messages)| !messages.is_empty()) {
+            Some(((from, to), _)) => Err(ScheduleError::LeftOver { from: *from, to: *to }),
+            None => Ok(()),
+        }
     }
 }
 

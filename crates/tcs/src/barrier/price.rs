@@ -1,8 +1,7 @@
 //! Predicts the time of a schedule by carrying out its steps with times in place of messages.
 
-use super::{Schedule, Step};
+use super::Schedule;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, VecDeque};
 
 /// Costs of a barrier's messages, in cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,7 +55,7 @@ impl Outcome {
 
 impl Schedule {
     /// Simulates the schedule: members enter at `entries` (at 0 where there are fewer), and `hops`
-    /// gives the distance between two members. `None` if the schedule never ends.
+    /// gives the distance between two members. `None` if the schedule never ends, or leaves a message.
     #[must_use]
     pub fn price(
         &self,
@@ -67,31 +66,17 @@ impl Schedule {
         let members = self.members();
         let entry = |member: usize| entries.get(member).copied().unwrap_or(0.0);
         let mut time: Vec<f64> = (0..members).map(|member| entry(member) + costs.startup).collect();
-        let mut next = vec![0; members];
-        let mut sent: BTreeMap<(usize, usize), VecDeque<f64>> = BTreeMap::new();
-        let mut ready: VecDeque<usize> = (0..members).collect();
-        while let Some(member) = ready.pop_front() {
-            while let Some(step) = self.steps(member).get(next[member]) {
-                match *step {
-                    Step::Send(to) => {
-                        time[member] += costs.send;
-                        let arrives = time[member] + costs.latency_over(hops(member, to));
-                        sent.entry((member, to)).or_default().push_back(arrives);
-                        ready.push_back(to);
-                    }
-                    Step::Receive(from) => {
-                        let Some(arrives) = sent.get_mut(&(from, member)).and_then(VecDeque::pop_front)
-                        else {
-                            break;
-                        };
-                        time[member] = time[member].max(arrives) + costs.receive;
-                    }
-                }
-                next[member] += 1;
+        let ended = self.carry_out(|member, with, came: Option<f64>| match came {
+            Some(arrives) => {
+                time[member] = time[member].max(arrives) + costs.receive;
+                None
             }
-        }
-        let ended = (0..members).all(|member| next[member] == self.steps(member).len());
+            None => {
+                time[member] += costs.send;
+                Some(time[member] + costs.latency_over(hops(member, with)))
+            }
+        });
         let entered = (0..members).map(entry).fold(0.0, f64::max);
-        ended.then_some(Outcome { exits: time, entered })
+        ended.is_ok().then_some(Outcome { exits: time, entered })
     }
 }

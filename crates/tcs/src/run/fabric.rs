@@ -111,10 +111,10 @@ impl<'a> Fabric<'a> {
     /// Waits for the end of a DMA transfer.
     #[track_caller]
     pub(super) fn wait_for_spool(&mut self, node: &mut Node, number: u64) {
-        let Some(transfer) = self.spools().get(number) else { return };
+        let Some(transfer) = self.spools().transfers.get(&number) else { return };
         let awaits = if transfer.sends { Awaits::Room } else { Awaits::Message };
         let awaited = (transfer.peer, awaits(transfer.connection));
-        let ended = |spools: &Spools<'_>| spools.get(number).is_none_or(|transfer| transfer.ended);
+        let ended = |spools: &Spools<'_>| spools.transfers.get(&number).is_none_or(|transfer| transfer.ended);
         match self {
             Self::Shared(shared) => shared.wait_for(node, awaited, |this| ended(&this.spools)),
             Self::Messages(messages) => messages.wait_for(node, awaited, |this, _| ended(&this.spools)),
@@ -177,18 +177,37 @@ impl<'a> Shared<'a> {
         this
     }
 
+    #[inline]
+    fn sender(&mut self, connection: usize) -> Option<&mut Sender> {
+        self.senders.get_mut(connection)?.as_mut()
+    }
+
+    #[inline]
+    fn receiver(&mut self, connection: usize) -> Option<&mut Receiver> {
+        self.receivers.get_mut(connection)?.as_mut()
+    }
+
+    /// What an end of a connection waits for, and at which cell.
+    fn awaited(&self, connection: usize, sends: bool) -> (usize, Awaits) {
+        let linked = &self.watch.image().connections[connection];
+        match sends {
+            true => (linked.to, Awaits::Room(connection)),
+            false => (linked.from, Awaits::Message(connection)),
+        }
+    }
+
     /// Sends a message; waits while the ring is full.
     #[inline]
     #[track_caller]
     pub(super) fn send(&mut self, node: &mut Node, connection: usize, bytes: &[u8]) {
-        if let Some(Some(sender)) = self.senders.get(connection)
+        if let Some(sender) = self.sender(connection)
             && let Some(loan) = sender.loan(bytes.len())
         {
             return self.send_there(node, connection, &loan, bytes);
         }
         let mut rest = bytes;
         loop {
-            let Some(Some(sender)) = self.senders.get_mut(connection) else { return };
+            let Some(sender) = self.sender(connection) else { return };
             if !sender.has_room(rest.len()) {
                 if !self.wait_for_room(node, connection, rest.len()) {
                     return; // The node unwinds.
@@ -199,12 +218,10 @@ impl<'a> Shared<'a> {
             rest = &rest[sent..];
             if rest.is_empty() {
                 if !sender.may_go_on(bytes.len()) {
-                    let to = self.watch.image().connections.get(connection).map_or(0, |linked| linked.to);
                     let sent = |this: &mut Self| {
-                        let sender = this.senders.get_mut(connection).and_then(Option::as_mut);
-                        sender.is_none_or(|sender| sender.may_go_on(bytes.len()))
+                        this.sender(connection).is_none_or(|sender| sender.may_go_on(bytes.len()))
                     };
-                    self.wait_for(node, (to, Awaits::Room(connection)), sent);
+                    self.wait_for(node, self.awaited(connection, true), sent);
                 }
                 return;
             }
@@ -219,11 +236,10 @@ impl<'a> Shared<'a> {
         if !self.wait_for_room(node, connection, 0) {
             return;
         }
-        if let Some(Some(sender)) = self.senders.get_mut(connection) {
+        if let Some(sender) = self.sender(connection) {
             sender.announce(loan);
         }
-        let to = self.watch.image().connections.get(connection).map_or(0, |linked| linked.to);
-        if loan.is_lent() || self.wait_for(node, (to, Awaits::Room(connection)), |_| loan.is_lent()) {
+        if loan.is_lent() || self.wait_for(node, self.awaited(connection, true), |_| loan.is_lent()) {
             loan.write(bytes);
         }
     }
@@ -242,17 +258,13 @@ impl<'a> Shared<'a> {
         if look((loan.bytes / LINE).min(MOST_LOOKS), || loan.is_written()) {
             return;
         }
-        let from = self.watch.image().connections.get(connection).map_or(0, |linked| linked.from);
-        self.wait_for(node, (from, Awaits::Message(connection)), |_| loan.is_written());
+        self.wait_for(node, self.awaited(connection, false), |_| loan.is_written());
     }
 
     /// Waits for the next line of a connection; false if the node unwinds.
     #[track_caller]
     fn wait_for_line(&mut self, node: &mut Node, connection: usize) -> bool {
-        let Some(from) = self.watch.image().connections.get(connection).map(|linked| linked.from) else {
-            return false;
-        };
-        self.wait_for(node, (from, Awaits::Message(connection)), |this| this.has_arrived(connection))
+        self.wait_for(node, self.awaited(connection, false), |this| this.has_arrived(connection))
     }
 
     /// Waits for the next line of a connection, and lends memory meanwhile: then the sender finds
@@ -262,7 +274,7 @@ impl<'a> Shared<'a> {
     fn receive_ahead(&mut self, node: &mut Node, connection: usize, loan: &Loan, room: &mut [u8]) -> bool {
         loan.desk.lend(loan.number, room, || {
             if self.wait_for_line(node, connection)
-                && let Some(Some(receiver)) = self.receivers.get_mut(connection)
+                && let Some(receiver) = self.receiver(connection)
                 && receiver.is_announced()
             {
                 self.wait_until_written(node, connection, loan);
@@ -273,10 +285,7 @@ impl<'a> Shared<'a> {
     /// Waits for room for the next piece of so many bytes. False if the node unwinds.
     #[track_caller]
     fn wait_for_room(&mut self, node: &mut Node, connection: usize, rest: usize) -> bool {
-        let Some(to) = self.watch.image().connections.get(connection).map(|linked| linked.to) else {
-            return false;
-        };
-        self.wait_for(node, (to, Awaits::Room(connection)), |this| this.has_room(connection, rest))
+        self.wait_for(node, self.awaited(connection, true), |this| this.has_room(connection, rest))
     }
 
     /// Receives a message.
@@ -284,13 +293,13 @@ impl<'a> Shared<'a> {
     #[track_caller]
     pub(super) fn receive(&mut self, node: &mut Node, connection: usize, sink: &mut impl Sink) {
         loop {
-            let Some(Some(receiver)) = self.receivers.get_mut(connection) else { return };
+            let Some(receiver) = self.receiver(connection) else { return };
             if !receiver.is_ready() {
                 let ahead = sink.whole().and_then(|room| Some((receiver.loan_ahead(room.len())?, room)));
                 if let Some((loan, room)) = ahead {
                     if self.receive_ahead(node, connection, &loan, room) {
                         // The message is where it belongs: only its line is left to take.
-                        if let Some(Some(receiver)) = self.receivers.get_mut(connection)
+                        if let Some(receiver) = self.receiver(connection)
                             && let Taken::Announced(loan) = receiver.take(sink)
                         {
                             sink.room(loan.bytes);
@@ -315,8 +324,7 @@ impl<'a> Shared<'a> {
 
     /// True if there is room for the next piece of so many bytes.
     fn has_room(&mut self, connection: usize, rest: usize) -> bool {
-        let sender = self.senders.get_mut(connection).and_then(Option::as_mut);
-        sender.is_some_and(|sender| sender.has_room(rest))
+        self.sender(connection).is_some_and(|sender| sender.has_room(rest))
     }
 
     /// Advances all DMA transfers; returns true if any moved.
@@ -324,7 +332,7 @@ impl<'a> Shared<'a> {
         let mut any = false;
         let moving: Vec<u64> = self.spools.moving().map(|(number, _)| number).collect();
         for number in moving {
-            let Some(transfer) = self.spools.get_mut(number) else { continue };
+            let Some(transfer) = self.spools.transfers.get_mut(&number) else { continue };
             if transfer.sends {
                 let Some(Some(sender)) = self.senders.get_mut(transfer.connection) else { continue };
                 any |= send_some(sender, transfer);
@@ -345,13 +353,13 @@ impl<'a> Shared<'a> {
         awaited: (usize, Awaits),
         mut there: impl FnMut(&mut Self) -> bool,
     ) -> bool {
-        if self.spools.is_empty() && look(LOOKS, || there(self)) {
+        if self.spools.transfers.is_empty() && look(LOOKS, || there(self)) {
             return true;
         }
         self.watch.begin();
         loop {
             let letters = self.watch.take();
-            if !self.spools.is_empty() && self.advance() {
+            if !self.spools.transfers.is_empty() && self.advance() {
                 // Whatever it waits for may come of this, so it is another wait.
                 self.watch.begin();
             }
@@ -371,7 +379,8 @@ impl<'a> Shared<'a> {
                     None => this.has_arrived(connection),
                 })
             };
-            let mut news = |this: &mut Self| there(this) || !this.spools.is_empty() && movable(this);
+            let mut news =
+                |this: &mut Self| there(this) || !this.spools.transfers.is_empty() && movable(this);
             let mut any = false;
             node.wait_for_bytes(1, || {
                 any = news(self) || self.watch.is_due();

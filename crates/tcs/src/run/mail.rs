@@ -51,7 +51,7 @@ pub(super) struct Item {
 }
 
 /// Bits of a tag, of a kind of items, and of the numbers of what they are of.
-const TAG: u32 = 16;
+pub(super) const TAG: u32 = 16;
 const WHAT: u32 = 3;
 const BESIDE: u32 = 19;
 const NUMBER: u32 = u64::BITS - TAG - WHAT - BESIDE;
@@ -176,10 +176,6 @@ pub(super) struct Mail {
 }
 
 impl Mail {
-    pub(super) fn of_run(tag: u64) -> Self {
-        Self { inbox: Mutex::new(Inbox { tag, ..Inbox::default() }), arrivals: AtomicU64::default() }
-    }
-
     /// No code panics while it holds the lock.
     #[inline]
     pub(super) fn open(&self) -> MutexGuard<'_, Inbox> {

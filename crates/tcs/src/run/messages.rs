@@ -5,8 +5,9 @@
 //! memory with the time of arrival.
 
 use super::cell::Active;
+use super::installed;
 use super::links::Links;
-use super::mail::{ByConnection, Bytes, Inbox, Item, Key, Mail, Piece, What};
+use super::mail::{ByConnection, Bytes, Inbox, Item, Key, Mail, Piece, TAG, What};
 use super::puts::{Ports, is_long};
 use super::sink::Sink;
 use super::spool::{Spools, Transfer};
@@ -39,15 +40,6 @@ struct Packets {
     /// Any other item: its value.
     note: Request<[u64; 2]>,
     timed_note: Request<[u64; 3]>,
-}
-
-/// State that a node keeps from run to run: its handlers, which deliver into the inbox.
-#[derive(Default)]
-struct Kept {
-    packets: Option<(Rc<Packets>, Arc<Mail>)>,
-    /// The number of removals of handlers when these were installed.
-    removed: u64,
-    runs: u64,
 }
 
 /// A node's end of all its connections.
@@ -123,27 +115,14 @@ impl<'a> Messages<'a> {
                 return new(watch, mail, Way::Circuits(mails, links), 0);
             }
         }
-        let removed = node.handlers_removed();
-        let kept = node.local::<Kept>();
-        kept.runs += 1;
-        let tag = kept.runs & 0xffff;
-        let known = kept.packets.clone().filter(|_| kept.removed == removed);
-        let (packets, mail) = match known {
-            Some((packets, mail)) => {
-                *mail.open() = Inbox { tag, ..Inbox::default() };
-                // No node sends before all inboxes are empty.
-                node.barrier();
-                (packets, mail)
-            }
-            None => {
-                let mail = Arc::new(Mail::of_run(tag));
-                let packets = Rc::new(Packets::install(node, &mail));
-                let kept = node.local::<Kept>();
-                kept.packets = Some((Rc::clone(&packets), Arc::clone(&mail)));
-                kept.removed = removed;
-                (packets, mail)
-            }
-        };
+        let (packets, mail) = installed(node, |node| {
+            let mail = Arc::<Mail>::default();
+            (Rc::new(Packets::install(node, &mail)), mail)
+        });
+        let tag = (mail.open().tag + 1) & ((1 << TAG) - 1);
+        *mail.open() = Inbox { tag, ..Inbox::default() };
+        // No node sends before all inboxes are empty.
+        node.barrier();
         new(watch, mail, Way::Packets(packets), tag)
     }
 
@@ -350,7 +329,7 @@ impl<'a> Messages<'a> {
         loop {
             let next = self.spools.moving().find(|(_, of)| self.movable(of)).map(|(number, _)| number);
             let Some(number) = next else { return any };
-            let Some(mut transfer) = self.spools.remove(number) else { return any };
+            let Some(mut transfer) = self.spools.transfers.remove(&number) else { return any };
             let end = End::of(&transfer);
             let mut time = transfer.time;
             if transfer.sends && self.is_put(end, transfer.lengths().1) {
@@ -388,7 +367,7 @@ impl<'a> Messages<'a> {
                 any = true;
             }
             transfer.time = time;
-            self.spools.put_back(number, transfer);
+            self.spools.transfers.insert(number, transfer);
         }
     }
 
@@ -441,7 +420,7 @@ impl<'a> Messages<'a> {
         let mut waits = false;
         loop {
             let (seen, letters) = (self.mail.arrivals(), self.watch.take());
-            let moved = !self.spools.is_empty() && self.advance(node);
+            let moved = !self.spools.transfers.is_empty() && self.advance(node);
             if there(self, node) {
                 return true;
             }

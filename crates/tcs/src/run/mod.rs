@@ -29,6 +29,28 @@ use strata_runtime::select::SelectError;
 use strata_runtime::simulation::SimulatedMachine;
 use strata_runtime::{Error, Machine, Node};
 
+/// What a library has installed, and the number of removals of handlers at that time.
+struct Installed<T>(Option<(T, u64)>);
+
+impl<T> Default for Installed<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+/// What `install` has installed, in this run or in one before. Collective.
+fn installed<T: Clone + 'static>(node: &mut Node, install: impl FnOnce(&mut Node) -> T) -> T {
+    let removed = node.handlers_removed();
+    match &node.local::<Installed<T>>().0 {
+        Some((known, before)) if *before == removed => known.clone(),
+        _ => {
+            let new = install(node);
+            node.local::<Installed<T>>().0 = Some((new.clone(), removed));
+            new
+        }
+    }
+}
+
 /// Options of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunOptions {

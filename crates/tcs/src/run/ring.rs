@@ -377,6 +377,29 @@ fn ends(depth: usize) -> (Sender, Receiver) {
     (Sender::new(ring()), Receiver::new(ring()))
 }
 
+/// Sends what has room of the rest of a message; true if all of it has left.
+#[cfg(test)]
+fn push(sender: &mut Sender, rest: &mut &[u8]) -> bool {
+    while sender.has_room(rest.len()) {
+        *rest = &rest[sender.send(rest)..];
+        if rest.is_empty() {
+            return true;
+        }
+    }
+    false
+}
+
+/// Takes what has come of a message; true if that is its end.
+#[cfg(test)]
+fn pull(receiver: &mut Receiver, came: &mut Vec<u8>) -> bool {
+    while receiver.is_ready() {
+        if matches!(receiver.take(came), Taken::Last) {
+            return true;
+        }
+    }
+    false
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
@@ -386,63 +409,40 @@ mod tests {
         (0..length).map(|at| (number as usize * 31 + at) as u8).collect()
     }
 
+    /// Messages of all lengths around lines and pieces, some of which end where the ring does; as
+    /// many as have room are under way.
     #[test]
-    fn lines_arrive_in_order_and_room_is_kept() {
-        for depth in [0, 1, 56, 57, 1000] {
+    fn messages_arrive_whole_and_in_order() {
+        for depth in [0, 1, 56, 57, 100, 1000, 4096, 100_000] {
             let (mut sender, mut receiver) = ends(depth);
             let lines = sender.ring.lines;
             assert!(lines >= 2 && lines * LINE as u64 >= depth as u64);
             assert_eq!(sender.ring.line(lines - 1).as_ptr() as usize % 64, 0, "a line is one cache line");
-            let (mut sent, mut taken) = (0u64, 0u64);
-            for round in 0..1000 {
-                while sent - taken < lines && sender.has_room(8) {
-                    let length = (sent % 9) as usize;
-                    assert_eq!(sender.send(&sent.to_ne_bytes()[..length]), length);
-                    sent += 1;
-                }
-                assert!(sent > taken, "depth {depth} round {round}");
-                for _ in 0..=round % lines {
-                    if !receiver.is_ready() {
-                        assert_eq!(sent, taken);
-                        break;
-                    }
-                    let mut bytes = Vec::new();
-                    assert!(matches!(receiver.take(&mut bytes), Taken::Last));
-                    assert_eq!(bytes, &taken.to_ne_bytes()[..(taken % 9) as usize]);
-                    taken += 1;
-                }
-            }
-            assert!(taken > 900);
-        }
-    }
-
-    /// Messages of all lengths around lines and pieces, some of which end where the ring does.
-    #[test]
-    fn long_messages_arrive_whole() {
-        for depth in [0, 100, 4096, 100_000] {
-            let (mut sender, mut receiver) = ends(depth);
-            for number in 0..3000u64 {
-                let length = if number % 3 == 0 { number as usize % 200 } else { number as usize * 7 % 9000 };
-                let bytes = message(number, length);
-                let (mut rest, mut came) = (&bytes[..], Vec::new());
+            let whole = |number: u64| {
+                let length = number as usize * if number.is_multiple_of(3) { 1 } else { 7 };
+                message(number, length % if number.is_multiple_of(3) { 200 } else { 9000 })
+            };
+            let (mut sent, mut next) = (0, whole(0));
+            let (mut rest, mut most) = (&next[..], 0);
+            for number in 0..3000 {
+                let mut came = Vec::new();
                 loop {
-                    let mut any = false;
-                    while (!rest.is_empty() || length == 0 && !any) && sender.has_room(rest.len()) {
-                        let sent = sender.send(rest);
-                        rest = &rest[sent..];
-                        any = true;
+                    let before = (sent, rest.len(), came.len());
+                    while push(&mut sender, &mut rest) {
+                        sent += 1;
+                        next = whole(sent);
+                        rest = &next;
                     }
-                    let mut last = false;
-                    while !last && receiver.is_ready() {
-                        last = matches!(receiver.take(&mut came), Taken::Last);
-                    }
-                    if last {
+                    most = most.max(sent - number);
+                    if pull(&mut receiver, &mut came) {
                         break;
                     }
-                    assert!(any, "depth {depth}, message {number}: {} bytes have no room", rest.len());
+                    let now = (sent, rest.len(), came.len());
+                    assert!(now != before, "depth {depth}, message {number} has no room");
                 }
-                assert_eq!(came, bytes, "depth {depth}, message {number}");
+                assert_eq!(came, whole(number), "depth {depth}, message {number}");
             }
+            assert!(most > 1, "depth {depth}: one message at a time");
         }
     }
 
@@ -455,21 +455,9 @@ mod tests {
                 let (mut sender, mut receiver) = ends(depth);
                 for number in 0..before {
                     let bytes = message(number, depth.min(113 + number as usize));
-                    let mut rest = &bytes[..];
-                    while !rest.is_empty() {
-                        assert!(sender.has_room(rest.len()));
-                        rest = &rest[sender.send(rest)..];
-                    }
-                    while receiver.is_ready() {
-                        receiver.take(&mut Vec::new());
-                    }
+                    assert!(push(&mut sender, &mut &bytes[..]) && pull(&mut receiver, &mut Vec::new()));
                 }
-                let bytes = message(before, depth);
-                let mut rest = &bytes[..];
-                while !rest.is_empty() {
-                    assert!(sender.has_room(rest.len()), "depth {depth}, {} bytes left", rest.len());
-                    rest = &rest[sender.send(rest)..];
-                }
+                assert!(push(&mut sender, &mut &message(before, depth)[..]), "depth {depth}, after {before}");
             }
         }
     }
@@ -511,30 +499,22 @@ mod tests {
     #[test]
     fn two_threads_agree() {
         let (mut sender, mut receiver) = ends(700);
+        let whole = |number: u64| message(number, number as usize % 601 + 1);
         std::thread::scope(|scope| {
             scope.spawn(move || {
-                for number in 0..30_000u64 {
-                    let bytes = message(number, number as usize % 601 + 1);
+                for bytes in (0..30_000).map(whole) {
                     let mut rest = &bytes[..];
-                    while !rest.is_empty() {
-                        if sender.has_room(rest.len()) {
-                            rest = &rest[sender.send(rest)..];
-                        } else {
-                            std::thread::yield_now();
-                        }
+                    while !push(&mut sender, &mut rest) {
+                        std::thread::yield_now();
                     }
                 }
             });
-            for number in 0..30_000u64 {
+            for number in 0..30_000 {
                 let mut bytes = Vec::new();
-                loop {
-                    if !receiver.is_ready() {
-                        std::thread::yield_now();
-                    } else if matches!(receiver.take(&mut bytes), Taken::Last) {
-                        break;
-                    }
+                while !pull(&mut receiver, &mut bytes) {
+                    std::thread::yield_now();
                 }
-                assert_eq!(bytes, message(number, number as usize % 601 + 1));
+                assert_eq!(bytes, whole(number));
             }
         });
     }

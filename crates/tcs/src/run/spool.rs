@@ -190,7 +190,7 @@ impl Sink for Transfer<'_> {
 /// The transfers of a phase, in the order in which they were started.
 #[derive(Default)]
 pub(super) struct Spools<'a> {
-    transfers: BTreeMap<u64, Transfer<'a>>,
+    pub(super) transfers: BTreeMap<u64, Transfer<'a>>,
     next: u64,
 }
 
@@ -199,19 +199,6 @@ impl<'a> Spools<'a> {
         self.next += 1;
         self.transfers.insert(self.next, transfer);
         self.next
-    }
-
-    pub(super) fn get(&self, number: u64) -> Option<&Transfer<'a>> {
-        self.transfers.get(&number)
-    }
-
-    pub(super) fn remove(&mut self, number: u64) -> Option<Transfer<'a>> {
-        self.transfers.remove(&number)
-    }
-
-    /// Puts back a transfer that was removed to advance it.
-    pub(super) fn put_back(&mut self, number: u64, transfer: Transfer<'a>) {
-        self.transfers.insert(number, transfer);
     }
 
     /// The number of the transfer that was started last.
@@ -232,11 +219,6 @@ impl<'a> Spools<'a> {
         self.transfers.iter().rev().find(|(_, transfer)| of(transfer)).map(|(number, _)| *number)
     }
 
-    #[inline]
-    pub(super) fn is_empty(&self) -> bool {
-        self.transfers.is_empty()
-    }
-
     /// The transfers that are first at their end of a connection: only these can move.
     pub(super) fn moving(&self) -> impl Iterator<Item = (u64, &Transfer<'a>)> {
         let open = self.transfers.iter().filter(|(_, transfer)| !transfer.ended);
@@ -246,9 +228,5 @@ impl<'a> Spools<'a> {
             !before.into_iter().any(|(_, other)| !other.ended && (other.connection, other.sends) == end)
         })
         .map(|(number, transfer)| (*number, transfer))
-    }
-
-    pub(super) fn get_mut(&mut self, number: u64) -> Option<&mut Transfer<'a>> {
-        self.transfers.get_mut(&number)
     }
 }

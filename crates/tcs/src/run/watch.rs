@@ -10,7 +10,7 @@
 //!
 //! Simulated machines find such waits themselves, at once.
 
-use super::place;
+use super::{installed, place};
 use crate::link::Image;
 use bytemuck::{cast_slice, pod_collect_to_vec};
 use std::cell::{Cell, RefCell};
@@ -81,14 +81,6 @@ struct Shared {
 /// The request of probes and what they bring.
 type Post = (Request<WithBytes<u64>>, Rc<Shared>);
 
-/// State that a node keeps from run to run.
-#[derive(Default)]
-struct Kept {
-    post: Option<Post>,
-    /// The number of removals of handlers when these were installed.
-    removed: u64,
-}
-
 /// A cell's watch over its waits.
 pub(super) struct Watch<'a> {
     image: &'a Image,
@@ -144,15 +136,10 @@ impl<'a> Watch<'a> {
     pub(super) fn new(node: &mut Node, image: &'a Image, timed: bool) -> Self {
         let mut post = None;
         if !timed && !node.is_simulated() && node.size() > 1 {
-            let removed = node.handlers_removed();
-            let kept = node.local::<Kept>();
-            let known = kept.post.clone().filter(|_| kept.removed == removed);
-            let here = known.unwrap_or_else(|| install(node));
+            let here = installed(node, install);
             // Letters of an earlier run are of waits that are over.
             here.1.letters.take();
             here.1.ended.set(false);
-            let kept = node.local::<Kept>();
-            (kept.post, kept.removed) = (Some(here.clone()), removed);
             post = Some(here);
         }
         let next = Instant::now();

@@ -1,10 +1,13 @@
 //! The greatest delays that the linker promises, beside those of the simulated machine.
 
+use crate::common::by;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use proptest::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
 use strata_runtime::{Error, Machine};
-use strata_tcs::{App, Connection, LinkError, RunOptions, Shape, Target, link, run_with, simulate};
+use strata_tcs::{
+    App, Connection, LinkError, RunOptions, Shape, Target, TaskId, USUAL_DEPTH, link, run_with, simulate,
+};
 
 strata_tcs::communication! {
     networks { Data }
@@ -118,16 +121,23 @@ fn a_promise_is_near_what_happens() {
     assert!(alone < 1.1 && shared < 1.5 && beside < 1.1, "{alone} {shared} {beside}");
 }
 
+/// Two cells, and a connection at a reserved rate.
+fn reserved<T: Pod>(target: &Target, rate: f64, depth: usize) -> (App, TaskId, Connection<T, Data>) {
+    let mut app = App::new("flow");
+    let root = app.task("flow", target.cells);
+    let lane = app[root].connect(0, 1);
+    app[root].reserve(lane, rate);
+    app[root].depth(lane, depth);
+    app[root].set::<Go>();
+    (app, root, lane)
+}
+
 /// A sender that gives more than it has reserved is told.
 #[test]
 fn a_sender_that_exceeds_its_reservation_is_told() {
-    let mut app = App::new("flow");
-    let root = app.task("flow", 2);
-    let lane = app[root].connect::<u64, Data>(0, 1);
-    app[root].reserve(lane, 2e6);
-    app[root].depth(lane, 512);
-    app[root].set::<Go>();
-    let image = link(&app, root, &Target::iwarp(2, 1)).unwrap();
+    let target = Target::iwarp(2, 1);
+    let (app, root, lane) = reserved::<u64>(&target, 2e6, 512);
+    let image = link(&app, root, &target).unwrap();
     // 0.1 bytes a clock: 8 in 80.
     let every = |clocks: f64, reservations: bool| {
         let options = RunOptions { simulated: true, reservations, ..RunOptions::default() };
@@ -158,44 +168,30 @@ fn a_sender_that_exceeds_its_reservation_is_told() {
 /// On threads it is told where senders are checked, whatever the time; elsewhere nothing slows it down.
 #[test]
 fn threads_are_told_too_where_they_are_checked() {
-    let mut app = App::new("flow");
-    let root = app.task("flow", 2);
-    let lane = app[root].connect::<u64, Data>(0, 1);
-    app[root].reserve(lane, 1e-3);
-    app[root].depth(lane, 64);
-    app[root].set::<Go>();
     let known = Target { link_rate: Some(8.0), ..Target::crossbar(2) };
+    let (app, root, lane) = reserved::<u64>(&known, 1e-3, 64);
     let image = link(&app, root, &known).unwrap();
     let sends = |reservations| {
         let options = RunOptions { reservations, ..RunOptions::default() };
-        Machine::threads(2).unwrap().run(|node| {
-            run_with(node, &image, options, |cell| {
-                cell.phase::<Go, _>(|net| {
-                    for _ in 0..100 {
-                        if net.id() == 0 {
-                            net.send(lane, &[1]);
-                        } else {
-                            net.receive(lane, &mut [0]);
-                        }
-                    }
-                    Ok(())
-                })
+        by("threads", &image, options, |cell| {
+            cell.phase::<Go, _>(|net| {
+                (0..100).for_each(|_| match net.id() {
+                    0 => net.send(lane, &[1]),
+                    _ => net.receive(lane, &mut [0]),
+                });
+                Ok(())
             })
         })
     };
     assert!(sends(false).is_ok());
-    let told = sends(true).unwrap_err().to_string();
+    let told = sends(true).unwrap_err();
     assert!(told.contains("`Data` 0 -> 1 of `flow` exceeds its reservation"), "{told}");
 }
 
 /// Messages are at least as long as was said.
 #[test]
 fn messages_shorter_than_said_are_told() {
-    let mut app = App::new("flow");
-    let root = app.task("flow", 2);
-    let lane = app[root].connect::<u8, Data>(0, 1);
-    app[root].reserve(lane, 5e6);
-    app[root].set::<Go>();
+    let (mut app, root, lane) = reserved::<u8>(&Target::iwarp(2, 1), 5e6, USUAL_DEPTH);
     // A cell takes 18 clocks for a message, of whatever length.
     let short = link(&app, root, &Target::iwarp(2, 1)).unwrap_err();
     assert!(short.all().iter().any(|error| matches!(error, LinkError::Short { bytes: 1, .. })), "{short}");
@@ -203,20 +199,18 @@ fn messages_shorter_than_said_are_told() {
     let image = link(&app, root, &Target::iwarp(2, 1)).unwrap();
     let options = RunOptions { reservations: true, ..RunOptions::default() };
     let sends = |bytes: usize| {
-        Machine::threads(2).unwrap().run(|node| {
-            run_with(node, &image, options, |cell| {
-                cell.phase::<Go, _>(|net| {
-                    if net.id() == 0 {
-                        net.send(lane, &vec![1; bytes]);
-                        return Ok(bytes);
-                    }
-                    Ok(net.receive_vec(lane).len())
-                })
+        by("threads", &image, options, |cell| {
+            cell.phase::<Go, _>(|net| {
+                if net.id() == 0 {
+                    net.send(lane, &vec![1; bytes]);
+                    return Ok(bytes);
+                }
+                Ok(net.receive_vec(lane).len())
             })
         })
     };
-    assert_eq!(sends(512).unwrap(), [Some(512); 2]);
-    let told = sends(511).map(drop).unwrap_err().to_string();
+    assert_eq!(sends(512).unwrap(), [512; 2]);
+    let told = sends(511).unwrap_err();
     assert!(told.contains("a message of 511 bytes on `Data` 0 -> 1"), "{told}");
 }
 

@@ -26,6 +26,8 @@ fn pictures_are_what_the_linker_draws() {
     let root = image.report().task("collect").unwrap().clone();
     let congestion = |set| root.set(set).map(|part| part.congestion).collect::<Vec<_>>();
     assert_eq!((congestion("Collect"), congestion("Spread")), (vec![1], vec![2]));
+    assert!(image.report().svg(None).is_some_and(|svg| svg.matches("<rect").count() == 10));
+    assert_eq!(image.report().svg(Some(("collect", "Nothing"))), None);
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures");
     for (set, file) in [("Collect", "collect.svg"), ("Spread", "spread.svg")] {
         let drawn = image.report().svg(Some(("collect", set))).unwrap();

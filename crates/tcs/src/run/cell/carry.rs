@@ -145,7 +145,7 @@ impl<'a> Cell<'a> {
     pub(in crate::run) fn end_spool(&mut self, number: u64) -> Option<Transfer<'a>> {
         self.show();
         self.fabric.wait_for_spool(self.node, number);
-        let transfer = self.fabric.spools_mut().remove(number)?;
+        let transfer = self.fabric.spools_mut().transfers.remove(&number)?;
         let rest = if transfer.sends { 0.0 } else { self.image.target.overhead / 2.0 };
         self.time = self.time.max(transfer.time + rest);
         let (came, room) = transfer.lengths();
@@ -177,13 +177,13 @@ impl<'a> Cell<'a> {
     #[inline]
     #[track_caller]
     fn after_spools(&mut self, connection: usize, sends: bool) {
-        if self.fabric.spools().is_empty() {
+        if self.fabric.spools().transfers.is_empty() {
             return;
         }
         let Some(number) = self.fabric.spools().last_of(connection, sends) else { return };
         self.show();
         self.fabric.wait_for_spool(self.node, number);
-        let time = self.fabric.spools().get(number).map_or(0.0, |transfer| transfer.time);
+        let time = self.fabric.spools().transfers.get(&number).map_or(0.0, |transfer| transfer.time);
         self.time = self.time.max(time);
     }
 
