@@ -525,6 +525,14 @@ mod under_loom {
     use super::*;
     use loom::thread;
 
+    fn received(receiver: &mut Receiver) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while !pull(receiver, &mut bytes) {
+            thread::yield_now();
+        }
+        bytes
+    }
+
     /// Sends more lines than the ring has, so that lines are reused: every line arrives whole and
     /// in order.
     #[test]
@@ -534,20 +542,14 @@ mod under_loom {
             let (mut sender, mut receiver) = ends(0);
             let sends = thread::spawn(move || {
                 for number in 1..=LINES {
-                    while !sender.has_room(16) {
+                    let words = [number, 10 * number];
+                    while !push(&mut sender, &mut bytemuck::cast_slice(&words)) {
                         thread::yield_now();
                     }
-                    let words = [number, 10 * number];
-                    sender.send(bytemuck::cast_slice(&words));
                 }
             });
             for number in 1..=LINES {
-                while !receiver.is_ready() {
-                    thread::yield_now();
-                }
-                let mut bytes = Vec::new();
-                receiver.take(&mut bytes);
-                assert_eq!(bytes, bytemuck::cast_slice::<u64, u8>(&[number, 10 * number]));
+                assert_eq!(received(&mut receiver), bytemuck::cast_slice::<u64, u8>(&[number, 10 * number]));
             }
             sends.join().unwrap();
         });
@@ -568,12 +570,7 @@ mod under_loom {
                 }
             });
             for number in 1..=pieces {
-                while !receiver.is_ready() {
-                    thread::yield_now();
-                }
-                let mut bytes = Vec::new();
-                receiver.take(&mut bytes);
-                assert_eq!(bytes, [number; ALIGN]);
+                assert_eq!(received(&mut receiver), [number; ALIGN]);
             }
             sends.join().unwrap();
         });
