@@ -329,6 +329,9 @@ impl<'a> Shared<'a> {
 
     /// Advances all DMA transfers; returns true if any moved.
     pub(super) fn advance(&mut self) -> bool {
+        if self.spools.transfers.is_empty() {
+            return false;
+        }
         let mut any = false;
         let moving: Vec<u64> = self.spools.moving().map(|(number, _)| number).collect();
         for number in moving {
@@ -357,39 +360,29 @@ impl<'a> Shared<'a> {
             return true;
         }
         self.watch.begin();
-        loop {
+        let mut any = true;
+        while any {
             let letters = self.watch.take();
-            if !self.spools.transfers.is_empty() && self.advance() {
-                // Whatever it waits for may come of this, so it is another wait.
-                self.watch.begin();
-            }
+            let mut moved = self.advance();
             if there(self) {
                 return true;
             }
+            // Whatever it waits for may come of a transfer's move, so it is another wait.
+            if moved {
+                self.watch.begin();
+            }
             self.watch.attend(node, awaited, letters);
-            let movable = |this: &mut Self| {
-                let waits = |(_, of): (u64, &Transfer<'a>)| {
-                    (of.connection, of.sends, of.rest().len(), of.loan().cloned())
-                };
-                let waits: Vec<_> = this.spools.moving().map(waits).collect();
-                waits.into_iter().any(|(connection, sends, rest, loan)| match loan {
-                    Some(loan) if sends => loan.is_lent(),
-                    Some(loan) => loan.is_written(),
-                    None if sends => this.has_room(connection, rest),
-                    None => this.has_arrived(connection),
-                })
-            };
-            let mut news =
-                |this: &mut Self| there(this) || !this.spools.transfers.is_empty() && movable(this);
-            let mut any = false;
+            (any, moved) = (false, false);
             node.wait_for_bytes(1, || {
-                any = news(self) || self.watch.is_due();
+                moved |= self.advance();
+                any = moved || there(self) || self.watch.is_due();
                 u64::from(any)
             });
-            if !any {
-                return false;
+            if moved {
+                self.watch.begin();
             }
         }
+        false
     }
 
     pub(super) fn has_arrived(&self, connection: usize) -> bool {
