@@ -186,12 +186,22 @@ impl<'a> Messages<'a> {
         !self.timed && is_long(bytes, end.depth)
     }
 
-    /// Announces a message of so many bytes, for which credits of a word must be available.
-    fn announce(&mut self, node: &mut Node, end: End, bytes: usize) {
-        self.sent.of(end.connection)[0] += 8;
-        let key = (What::Announced, (end.connection, self.life(end.connection)));
-        let item = Item { key, value: bytes as u64, time: 0.0 };
-        self.tell(node, end.peer, item, &[], 0.0);
+    /// Announces a message when credits of a word are available, and puts it when its receiver has
+    /// opened a port for it. True when it has left.
+    #[track_caller]
+    fn put(&mut self, node: &mut Node, end: End, bytes: &[u8], announced: &mut bool) -> bool {
+        if !*announced {
+            if !self.may_leave(end, 8, &mut 0.0) {
+                return false;
+            }
+            *announced = true;
+            self.sent.of(end.connection)[0] += 8;
+            let key = (What::Announced, (end.connection, self.life(end.connection)));
+            let item = Item { key, value: bytes.len() as u64, time: 0.0 };
+            self.tell(node, end.peer, item, &[], 0.0);
+        }
+        let port = self.mail.open().opened.of(end.connection).pop_front();
+        port.inspect(|port| node.put(end.peer, *port, 0, bytes)).is_some()
     }
 
     /// Opens a port for an announced message, and tells its sender.
@@ -200,29 +210,6 @@ impl<'a> Messages<'a> {
         let item = Item { key: (What::Opened, (end.connection, 0)), value: port as u64, time: 0.0 };
         self.tell(node, end.peer, item, &[], 0.0);
         Some(port)
-    }
-
-    /// The port that the receiver of an announced message has opened, if it has.
-    fn opened(&self, connection: usize) -> Option<usize> {
-        self.mail.open().opened.of(connection).pop_front()
-    }
-
-    /// Sends a message in one piece, when its receiver has opened a port for it.
-    #[track_caller]
-    fn put(&mut self, node: &mut Node, end: End, bytes: &[u8]) {
-        let awaited = (end.peer, Awaits::Room(end.connection));
-        if !self.wait_for(node, awaited, |this, _| this.may_leave(end, 8, &mut 0.0)) {
-            return;
-        }
-        self.announce(node, end, bytes.len());
-        let mut port = None;
-        self.wait_for(node, awaited, |this, _| {
-            port = this.opened(end.connection);
-            port.is_some()
-        });
-        if let Some(port) = port {
-            node.put(end.peer, port, 0, bytes);
-        }
     }
 
     /// Receives an announced message.
@@ -244,7 +231,9 @@ impl<'a> Messages<'a> {
     #[track_caller]
     pub(super) fn send(&mut self, node: &mut Node, end: End, bytes: &[u8], mut time: f64) -> f64 {
         if self.is_put(end, bytes.len()) {
-            self.put(node, end, bytes);
+            let mut announced = false;
+            let there = |this: &mut Self, node: &mut Node| this.put(node, end, bytes, &mut announced);
+            self.wait_for(node, (end.peer, Awaits::Room(end.connection)), there);
             return time;
         }
         let mut sent = 0;
@@ -333,7 +322,13 @@ impl<'a> Messages<'a> {
             let end = End::of(&transfer);
             let mut time = transfer.time;
             if transfer.sends && self.is_put(end, transfer.lengths().1) {
-                any |= self.advance_put(node, end, &mut transfer);
+                let (before, mut announced) = (transfer.announced, transfer.announced);
+                let left = self.put(node, end, transfer.rest(), &mut announced);
+                transfer.announced = announced;
+                if left {
+                    transfer.sent(transfer.rest().len());
+                }
+                any |= left || announced != before;
             } else if let Some(port) = transfer.port {
                 if let Some(came) = self.ports.take(node, &self.mail, port) {
                     transfer.put(&came);
@@ -369,21 +364,6 @@ impl<'a> Messages<'a> {
             transfer.time = time;
             self.spools.transfers.insert(number, transfer);
         }
-    }
-
-    /// Advances a transfer that sends a message in one piece; returns true if it moved.
-    fn advance_put(&mut self, node: &mut Node, end: End, transfer: &mut Transfer) -> bool {
-        if !transfer.announced {
-            transfer.announced = self.may_leave(end, 8, &mut 0.0);
-            if transfer.announced {
-                self.announce(node, end, transfer.rest().len());
-            }
-            return transfer.announced;
-        }
-        let Some(port) = self.opened(end.connection) else { return false };
-        node.put(end.peer, port, 0, transfer.rest());
-        transfer.sent(transfer.rest().len());
-        true
     }
 
     /// True if a transfer can move, or new reports about it have arrived.

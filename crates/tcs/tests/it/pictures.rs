@@ -3,24 +3,30 @@
 //!
 //! `INSTA_UPDATE=always cargo test -p strata-tcs --test it pictures` draws them again.
 
-use strata_tcs::{App, Target, link};
+use strata_tcs::{App, Target, TaskId, link};
 
 strata_tcs::communication! {
     networks { Up, Down }
     sets { Collect: Up; Spread: Down; }
 }
 
-#[test]
-fn pictures_are_what_the_linker_draws() {
+/// The bottom row sends to the middle of the top one.
+fn collect() -> (App, TaskId) {
     let mut app = App::new("collect");
     let root = app.task("collect", 9);
     for cell in [6, 7, 8] {
         app[root].connect::<f64, Up>(cell, 1);
     }
+    app[root].set::<Collect>();
+    (app, root)
+}
+
+#[test]
+fn pictures_are_what_the_linker_draws() {
+    let (mut app, root) = collect();
     for cell in (0..9).filter(|cell| *cell != 1) {
         app[root].connect::<f64, Down>(1, cell);
     }
-    app[root].set::<Collect>();
     app[root].set::<Spread>();
     let image = link(&app, root, &Target::iwarp(3, 3)).unwrap();
     let root = image.report().task("collect").unwrap().clone();
@@ -45,12 +51,7 @@ fn pictures_are_what_the_linker_draws() {
 
 #[test]
 fn the_readme_prints_what_its_program_does() {
-    let mut app = App::new("collect");
-    let root = app.task("collect", 9);
-    for cell in [6, 7, 8] {
-        app[root].connect::<f64, Up>(cell, 1);
-    }
-    app[root].set::<Collect>();
+    let (app, root) = collect();
     let report = link(&app, root, &Target::iwarp(3, 3)).unwrap().report().to_string();
     let readme = include_str!("../../README.md");
     let shown = readme.split("```text\n").nth(1).and_then(|rest| rest.split("…\n").next()).unwrap();

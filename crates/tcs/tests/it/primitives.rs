@@ -4,21 +4,15 @@
 use strata_runtime::Machine;
 use strata_runtime::simulation::SimulatedMachine;
 use strata_tcs::Target;
-use strata_tcs::profile::{Primitive, primitive, stream};
+use strata_tcs::profile::Primitive::{End, Message, Ring, Start, Switch};
+use strata_tcs::profile::{primitive, stream};
 
 #[test]
 fn primitives_of_iwarp_are_found_again() {
     let iwarp = SimulatedMachine::find("iwarp").unwrap();
     for (cells, barrier) in [(4, 97.0), (8, 146.0), (16, 242.0)] {
         let run = Machine::sim(&iwarp, cells).unwrap().run(|node| {
-            let all = [
-                Primitive::Ring,
-                Primitive::Switch,
-                Primitive::Start,
-                Primitive::End,
-                Primitive::Message(4),
-                Primitive::Message(4000),
-            ];
+            let all = [Ring, Switch, Start, End, Message(4), Message(4000)];
             Ok(all.map(|which| primitive(node, which) * 20e6))
         });
         let [ring, switch, start, end, short, long] = run.unwrap().results[0];
@@ -59,14 +53,7 @@ fn primitives_run_on_threads() {
         let found = Machine::threads(cells).unwrap().run(|node| {
             let target = Target::here(node);
             assert_eq!(target.cells, cells);
-            Ok([
-                Primitive::Ring,
-                Primitive::Switch,
-                Primitive::Start,
-                Primitive::End,
-                Primitive::Message(100),
-            ]
-            .map(|which| primitive(node, which)))
+            Ok([Ring, Switch, Start, End, Message(100)].map(|which| primitive(node, which)))
         });
         for [ring, switch, start, end, message] in found.unwrap() {
             assert!([ring, switch, start, end].iter().all(|seconds| *seconds >= 0.0));

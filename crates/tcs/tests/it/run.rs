@@ -1,14 +1,12 @@
 //! Applications that run: on threads, by messages on a simulated machine, and in simulated time.
 
-use crate::common::{Back, Both, Data, Go, Pair, Return, Tree, everywhere, fails, pair, shifts};
+use crate::common::{Back, Both, CHECKED, Data, Go, Pair, Return, Tree, by, everywhere, fails, pair, shifts};
 use std::time::Duration;
 use strata_runtime::simulation::SimulatedMachine;
-use strata_runtime::{Machine, develop::Development, prelude::*};
+use strata_runtime::{Machine, prelude::*};
 use strata_tcs::barrier::{Algorithm, Signal, Way};
 use strata_tcs::switch::Mode;
-use strata_tcs::{
-    App, Cell, Connection, Image, Options, RunOptions, Target, link, link_with, run, run_with, simulate,
-};
+use strata_tcs::{App, Cell, Connection, Image, Options, RunOptions, Target, link, link_with, run, simulate};
 
 #[test]
 fn every_mode_carries_every_set() {
@@ -140,51 +138,47 @@ fn messages_of_any_length_pass_any_depth() {
 #[test]
 fn a_full_connection_holds_its_sender() {
     let Pair { image, there, back } = pair::<u64>(&Target::crossbar(2), 560);
-    let found = Machine::threads(2).unwrap().run(|node| {
-        run(node, &image, |cell| {
-            cell.phase::<Both, _>(|net| {
-                if net.id() == 1 {
-                    // Nothing is taken until the sender has had all the time it needs.
-                    std::thread::sleep(Duration::from_millis(30));
-                    let mut value = [0];
-                    (0..1000).for_each(|at| {
-                        net.receive(there, &mut value);
-                        assert_eq!(value, [at]);
-                    });
-                    net.send(back, &[1]);
-                    return Ok(0.0);
-                }
-                let start = net.clocks();
-                (0..1000u64).for_each(|at| net.send(there, &[at]));
-                let clocks = net.clocks() - start;
-                net.receive(back, &mut [0]);
-                Ok(clocks)
-            })
+    let found = by("threads", &image, CHECKED, |cell| {
+        cell.phase::<Both, _>(|net| {
+            if net.id() == 1 {
+                // Nothing is taken until the sender has had all the time it needs.
+                std::thread::sleep(Duration::from_millis(30));
+                let mut value = [0];
+                (0..1000).for_each(|at| {
+                    net.receive(there, &mut value);
+                    assert_eq!(value, [at]);
+                });
+                net.send(back, &[1]);
+                return Ok(0.0);
+            }
+            let start = net.clocks();
+            (0..1000u64).for_each(|at| net.send(there, &[at]));
+            let clocks = net.clocks() - start;
+            net.receive(back, &mut [0]);
+            Ok(clocks)
         })
     });
     // Lines of 56 bytes: 16 of 1000 fit. The rest had to wait for the receiver.
-    assert!(found.unwrap()[0].unwrap() > 10e6, "the sender did not wait");
+    assert!(found.unwrap()[0] > 10e6, "the sender did not wait");
 }
 
+/// Who waits, and where, is told.
 #[test]
 fn a_peer_that_never_reads_is_found() {
-    let Pair { image, there, .. } = pair::<u64>(&Target::crossbar(2), 64);
-    let program = |node: &mut Node| {
-        run(node, &image, |cell| {
+    let [crossbar, iwarp] = [Target::crossbar(2), Target::iwarp(2, 1)];
+    for (way, target) in [("threads", &crossbar), ("cm5", &crossbar), ("iwarp", &iwarp)] {
+        let Pair { image, there, .. } = pair::<u64>(target, 64);
+        let error = by(way, &image, RunOptions::default(), |cell| {
             cell.phase::<Go, _>(|net| {
                 if net.id() == 0 {
                     (0..1000u64).for_each(|at| net.send(there, &[at]));
                 }
                 Ok(())
             })
-        })
-    };
-    let watched = Development::default().watchdog(Duration::from_millis(300));
-    let error = Machine::threads(2).unwrap().run_with(&watched, program).unwrap_err().to_string();
-    assert!(error.contains("node 0") && error.contains("run.rs"), "{error}");
-    let cm5 = SimulatedMachine::find("cm5").unwrap();
-    let error = Machine::sim(&cm5, 2).unwrap().run(program).unwrap_err().to_string();
-    assert!(error.contains("node 0") && error.contains("run.rs"), "{error}");
+        });
+        let error = error.unwrap_err();
+        assert!(error.contains("node 0") && error.contains("run.rs"), "{way}: {error}");
+    }
 }
 
 /// Cells in different sets or children are an error that names the places of both.
@@ -247,21 +241,19 @@ fn cells_at_different_places_are_told_so() {
 #[test]
 fn a_cell_that_works_is_waited_for() {
     let Pair { image, there, .. } = pair::<u64>(&Target::crossbar(2), 64);
-    let found = Machine::threads(2).unwrap().run(|node| {
-        run(node, &image, |cell| {
-            cell.phase::<Go, _>(|net| {
-                let mut value = [7];
-                if net.id() == 0 {
-                    std::thread::sleep(Duration::from_millis(400));
-                    net.send(there, &value);
-                } else {
-                    net.receive(there, &mut value);
-                }
-                Ok(value[0])
-            })
+    let found = by("threads", &image, CHECKED, |cell| {
+        cell.phase::<Go, _>(|net| {
+            let mut value = [7];
+            if net.id() == 0 {
+                std::thread::sleep(Duration::from_millis(400));
+                net.send(there, &value);
+            } else {
+                net.receive(there, &mut value);
+            }
+            Ok(value[0])
         })
     });
-    assert_eq!(found.unwrap(), [Some(7), Some(7)]);
+    assert_eq!(found.unwrap(), [7, 7]);
 }
 
 #[test]
@@ -471,14 +463,12 @@ fn a_simulated_transfer_takes_what_figure_3_7_predicts() {
 fn simulated_time_does_not_depend_on_the_transport() {
     let (image, program) = shifts(5, Mode::Double, None);
     let options = RunOptions { simulated: true, check: true, ..RunOptions::default() };
-    let times = |nodes: Vec<Option<f64>>| nodes.into_iter().flatten().collect::<Vec<_>>();
     let clocks = |cell: &mut Cell<'_>| {
         program.body(cell, 5)?;
         Ok(cell.clocks())
     };
-    let threads = Machine::threads(5).unwrap().run(|node| run_with(node, &image, options, clocks)).unwrap();
     let here = simulate(&image, clocks).unwrap();
-    assert_eq!(times(threads), here.results);
+    assert_eq!(by("threads", &image, options, clocks).unwrap(), here.results);
     assert_eq!(here, simulate(&image, clocks).unwrap());
     assert!(here.time() > 0.0);
 }

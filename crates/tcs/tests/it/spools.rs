@@ -1,10 +1,10 @@
 //! Spools, full connections in simulated time, and connections on the circuits of a simulated
 //! machine.
 
-use crate::common::{self, Back, Both, Data, Pair, Return, fails, pair};
+use crate::common::{self, Back, Both, Data, Pair, Return, by, fails, pair};
 use strata_runtime::simulation::SimulatedMachine;
 use strata_runtime::{Machine, prelude::*};
-use strata_tcs::{App, Cell, Spool, Target, link, run, simulate};
+use strata_tcs::{App, Cell, RunOptions, Spool, Target, link, run, simulate};
 
 /// What `program` returns in every way, and on simulated iWarp.
 fn everywhere<T: Send + PartialEq + std::fmt::Debug>(
@@ -119,9 +119,9 @@ fn children_leave_their_parents_spools_alone() {
                 Ok(net.finish(spool) == values(0, 1000))
             })
         };
-        let threads = Machine::threads(2).unwrap().run(|node| run(node, &image, program)).unwrap();
-        assert_eq!(threads, [Some(true); 2]);
-        assert_eq!(simulate(&image, program).unwrap().results, [true; 2]);
+        for way in ["threads", "simulated"] {
+            assert_eq!(by(way, &image, RunOptions::default(), program).unwrap(), [true; 2], "{way}");
+        }
     }
 }
 
@@ -261,19 +261,6 @@ fn run_on_simulated_iwarp_takes_the_circuits_time() {
         // The node's own clock has gone on with it.
         assert!(now >= *predicted, "{now}, {predicted}");
     }
-    // A peer that never reads: who waits, and where, is told.
-    let endless = Machine::sim(&iwarp, 2).unwrap().run(|node| {
-        run(node, &pair.image, |cell| {
-            cell.phase::<Both, _>(|net| {
-                if net.id() == 0 {
-                    (0..100).for_each(|_| net.send(pair.there, &[0; 1000]));
-                }
-                Ok(())
-            })
-        })
-    });
-    let error = endless.unwrap_err().to_string();
-    assert!(error.contains("node 0") && error.contains("spools.rs"), "{error}");
 }
 
 #[test]
