@@ -4,6 +4,7 @@
 use super::image::{Guarantee, Instance, Linked, SetImage};
 use super::{LinkError, networks_of, numbered};
 use crate::describe::{App, Described, Kind, Task, TaskId};
+use crate::shape::Path;
 use crate::target::Target;
 
 /// The most instances that can be linked.
@@ -18,8 +19,6 @@ pub(super) fn expand(
 ) -> Result<(Vec<Instance>, Vec<Linked>), LinkError> {
     let (mut instances, mut connections) = (Vec::new(), Vec::new());
     instances.push(instance(&app[root], root, app[root].name().to_owned(), None, placement.to_vec()));
-    let least = |shortest: Option<usize>, kind: Kind| shortest.unwrap_or(kind.size);
-    let charged = |rate: Option<f64>, least: usize| rate.map(|rate| target.charged(rate, least));
     let mut at = 0;
     while at < instances.len() {
         let parent: Instance = instances[at].clone();
@@ -31,17 +30,10 @@ pub(super) fn expand(
                 (numbered(network.tag.name(), network.index), described);
             format!("`{network}` {from} -> {to} of `{}`", parent.path)
         };
-        connections.extend(task.connections.iter().map(|described| Linked {
-            name: name(described),
-            from: parent.cells[described.from],
-            to: parent.cells[described.to],
-            kind: described.kind,
-            rate: described.rate,
-            charged: charged(described.rate, least(described.shortest, described.kind)),
-            shortest: least(described.shortest, described.kind),
-            depth: described.depth,
-            path: described.path.clone(),
-            guarantee: Guarantee::default(),
+        connections.extend(task.connections.iter().map(|described| {
+            let Described { from, to, kind, rate, depth, shortest, .. } = *described;
+            let (ends, path) = ((parent.cells[from], parent.cells[to]), described.path.clone());
+            linked(target, name(described), ends, kind, (rate, depth, shortest), path)
         }));
         if instances.len() + task.children.len() > MOST {
             return Err(LinkError::TooMany { most: MOST });
@@ -73,29 +65,27 @@ pub(super) fn expand(
                 Some((instance.cells[ports[port].cell], ports[port].kind, name))
             };
             if let (Some((from, kind, output)), Some((to, _, input))) = (end(&wire.from), end(&wire.to)) {
-                let (rate, depth) = (wire.rate, wire.depth);
-                let guarantee = Guarantee::default();
-                let (name, path) = (format!("{output} -> {input}"), None);
-                let shortest = least(wire.shortest, kind);
-                let charged = charged(rate, shortest);
-                connections.push(Linked {
-                    name,
-                    from,
-                    to,
-                    kind,
-                    rate,
-                    charged,
-                    shortest,
-                    depth,
-                    path,
-                    guarantee,
-                });
+                let (name, of) = (format!("{output} -> {input}"), (wire.rate, wire.depth, wire.shortest));
+                connections.push(linked(target, name, (from, to), kind, of, None));
                 instances[at].wires.push(index);
             }
         }
         at += 1;
     }
     Ok((instances, connections))
+}
+
+fn linked(
+    target: &Target,
+    name: String,
+    (from, to): (usize, usize),
+    kind: Kind,
+    (rate, depth, shortest): (Option<f64>, usize, Option<usize>),
+    path: Option<Path>,
+) -> Linked {
+    let shortest = shortest.unwrap_or(kind.size);
+    let charged = rate.map(|rate| target.charged(rate, shortest));
+    Linked { name, from, to, kind, rate, charged, shortest, depth, path, guarantee: Guarantee::default() }
 }
 
 fn instance(task: &Task, id: TaskId, path: String, parent: Option<usize>, cells: Vec<usize>) -> Instance {

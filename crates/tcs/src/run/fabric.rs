@@ -113,7 +113,7 @@ impl<'a> Fabric<'a> {
     pub(super) fn wait_for_spool(&mut self, node: &mut Node, number: u64) {
         let Some(transfer) = self.spools().transfers.get(&number) else { return };
         let awaits = if transfer.sends { Awaits::Room } else { Awaits::Message };
-        let awaited = (transfer.peer, awaits(transfer.connection));
+        let awaited = (transfer.end.peer, awaits(transfer.end.connection));
         let ended = |spools: &Spools<'_>| spools.transfers.get(&number).is_none_or(|transfer| transfer.ended);
         match self {
             Self::Shared(shared) => shared.wait_for(node, awaited, |this| ended(&this.spools)),
@@ -337,10 +337,10 @@ impl<'a> Shared<'a> {
         for number in moving {
             let Some(transfer) = self.spools.transfers.get_mut(&number) else { continue };
             if transfer.sends {
-                let Some(Some(sender)) = self.senders.get_mut(transfer.connection) else { continue };
+                let Some(Some(sender)) = self.senders.get_mut(transfer.end.connection) else { continue };
                 any |= send_some(sender, transfer);
             } else {
-                let Some(Some(receiver)) = self.receivers.get_mut(transfer.connection) else { continue };
+                let Some(Some(receiver)) = self.receivers.get_mut(transfer.end.connection) else { continue };
                 any |= receive_some(receiver, transfer);
             }
         }

@@ -70,13 +70,6 @@ pub(super) struct End<'a> {
     pub(super) active: Active<'a>,
 }
 
-impl<'a> End<'a> {
-    fn of(transfer: &Transfer<'a>) -> Self {
-        let Transfer { connection, peer, depth, active, .. } = *transfer;
-        Self { connection, peer, depth, active }
-    }
-}
-
 /// Bits of the number of a connection's lives in a piece's head.
 const LIFE: u32 = 16;
 
@@ -319,7 +312,7 @@ impl<'a> Messages<'a> {
             let next = self.spools.moving().find(|(_, of)| self.movable(of)).map(|(number, _)| number);
             let Some(number) = next else { return any };
             let Some(mut transfer) = self.spools.transfers.remove(&number) else { return any };
-            let end = End::of(&transfer);
+            let end = transfer.end;
             let mut time = transfer.time;
             if transfer.sends && self.is_put(end, transfer.lengths().1) {
                 let (before, mut announced) = (transfer.announced, transfer.announced);
@@ -369,22 +362,27 @@ impl<'a> Messages<'a> {
     /// True if a transfer can move, or new reports about it have arrived.
     fn movable(&self, transfer: &Transfer) -> bool {
         if transfer.announced {
-            return self.mail.open().opened.get(transfer.connection).is_some_and(|ports| !ports.is_empty());
+            return self
+                .mail
+                .open()
+                .opened
+                .get(transfer.end.connection)
+                .is_some_and(|ports| !ports.is_empty());
         }
         if let Some(port) = transfer.port {
             return self.mail.open().whole.contains(&port);
         }
         if !transfer.sends {
             let inbox = self.mail.open();
-            let first = inbox.pieces.get(transfer.connection).and_then(VecDeque::front);
+            let first = inbox.pieces.get(transfer.end.connection).and_then(VecDeque::front);
             let announced = |piece: &Piece| matches!(piece.bytes, Bytes::Announced(_));
             return first.is_some_and(|piece| !announced(piece) || self.ports.has_free());
         }
-        let [before, taken] = self.sent.get(transfer.connection).copied().unwrap_or_default();
+        let [before, taken] = self.sent.get(transfer.end.connection).copied().unwrap_or_default();
         let rest = transfer.rest().len();
-        let is_put = self.is_put(End::of(transfer), rest);
-        let piece = if is_put { 8 } else { self.piece_of(transfer.depth, rest) };
-        has_room(before - taken, piece, transfer.depth) || self.has_credit(transfer.connection)
+        let is_put = self.is_put(transfer.end, rest);
+        let piece = if is_put { 8 } else { self.piece_of(transfer.end.depth, rest) };
+        has_room(before - taken, piece, transfer.end.depth) || self.has_credit(transfer.end.connection)
     }
 
     /// Waits until `there` is true, which the cell that is `awaited` makes true, and advances DMA

@@ -4,7 +4,7 @@
 //! §3.1). Here a cell advances them in every operation on its connections, and while it waits. In
 //! simulated time a transfer costs the cell only its start.
 
-use super::cell::Active;
+use super::messages::End;
 use super::ring::Loan;
 use super::sink::Sink;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
@@ -79,12 +79,8 @@ impl<T: Pod> Buffer for LentVec<T> {
 
 /// The state of one DMA transfer.
 pub(super) struct Transfer<'a> {
-    pub(super) connection: usize,
-    /// The node at the other end.
-    pub(super) peer: usize,
-    pub(super) depth: usize,
+    pub(super) end: End<'a>,
     pub(super) sends: bool,
-    pub(super) active: Active<'a>,
     buffer: Box<dyn Buffer>,
     /// The memory that is lent in place of a buffer of another length than the message: none.
     instead: Option<LentVec<u8>>,
@@ -102,30 +98,9 @@ pub(super) struct Transfer<'a> {
 }
 
 impl<'a> Transfer<'a> {
-    pub(super) fn new(
-        (connection, peer): (usize, usize),
-        depth: usize,
-        active: Active<'a>,
-        sends: bool,
-        buffer: Box<dyn Buffer>,
-        time: f64,
-    ) -> Self {
-        let (instead, loan, port, announced) = (None, None, None, false);
-        Self {
-            connection,
-            peer,
-            depth,
-            sends,
-            active,
-            buffer,
-            instead,
-            port,
-            announced,
-            loan,
-            at: 0,
-            ended: false,
-            time,
-        }
+    pub(super) fn new(end: End<'a>, sends: bool, buffer: Box<dyn Buffer>, time: f64) -> Self {
+        let (instead, loan, port, announced, at, ended) = Default::default();
+        Self { end, sends, buffer, instead, port, announced, loan, at, ended, time }
     }
 
     /// The loan of memory for the message; `None` if it comes in pieces.
@@ -214,7 +189,7 @@ impl<'a> Spools<'a> {
     /// The last unfinished transfer at an end of a connection.
     pub(super) fn last_of(&self, connection: usize, sends: bool) -> Option<u64> {
         let of = |transfer: &Transfer<'a>| {
-            !transfer.ended && (transfer.connection, transfer.sends) == (connection, sends)
+            !transfer.ended && (transfer.end.connection, transfer.sends) == (connection, sends)
         };
         self.transfers.iter().rev().find(|(_, transfer)| of(transfer)).map(|(number, _)| *number)
     }
@@ -223,9 +198,9 @@ impl<'a> Spools<'a> {
     pub(super) fn moving(&self) -> impl Iterator<Item = (u64, &Transfer<'a>)> {
         let open = self.transfers.iter().filter(|(_, transfer)| !transfer.ended);
         open.filter(|(number, transfer)| {
-            let end = (transfer.connection, transfer.sends);
+            let end = (transfer.end.connection, transfer.sends);
             let before = self.transfers.range(..**number);
-            !before.into_iter().any(|(_, other)| !other.ended && (other.connection, other.sends) == end)
+            !before.into_iter().any(|(_, other)| !other.ended && (other.end.connection, other.sends) == end)
         })
         .map(|(number, transfer)| (*number, transfer))
     }

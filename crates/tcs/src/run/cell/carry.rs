@@ -132,8 +132,7 @@ impl<'a> Cell<'a> {
         }
         self.charge(self.image.target.spool);
         let start = self.time + if sends { self.image.target.overhead / 2.0 } else { 0.0 };
-        let (of, depth) = ((connection, end.peer), end.depth);
-        let transfer = Transfer::new(of, depth, active, sends, Box::new(values), start);
+        let transfer = Transfer::new(end, sends, Box::new(values), start);
         self.show();
         let number = self.fabric.spools_mut().add(transfer);
         self.fabric.advance(self.node);
