@@ -3,10 +3,9 @@
 use crate::common::by;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use proptest::prelude::*;
-use strata_runtime::simulation::SimulatedMachine;
-use strata_runtime::{Error, Machine};
+use strata_runtime::Error;
 use strata_tcs::{
-    App, Connection, LinkError, RunOptions, Shape, Target, TaskId, USUAL_DEPTH, link, run_with, simulate,
+    App, Connection, LinkError, RunOptions, Shape, Target, TaskId, USUAL_DEPTH, link, simulate,
 };
 
 strata_tcs::communication! {
@@ -141,26 +140,23 @@ fn a_sender_that_exceeds_its_reservation_is_told() {
     // 0.1 bytes a clock: 8 in 80.
     let every = |clocks: f64, reservations: bool| {
         let options = RunOptions { simulated: true, reservations, ..RunOptions::default() };
-        let host = SimulatedMachine::find("iwarp").unwrap();
-        Machine::sim(&host, 2).unwrap().run(|node| {
-            run_with(node, &image, options, |cell| {
-                cell.phase::<Go, _>(|net| {
-                    for at in 0..1000 {
-                        if net.id() == 0 {
-                            net.work((f64::from(at) * clocks - net.clocks()).max(0.0), || ());
-                            net.send(lane, &[1]);
-                        } else {
-                            net.receive(lane, &mut [0]);
-                        }
+        by("iwarp", &image, options, |cell| {
+            cell.phase::<Go, _>(|net| {
+                for at in 0..1000 {
+                    if net.id() == 0 {
+                        net.work((f64::from(at) * clocks - net.clocks()).max(0.0), || ());
+                        net.send(lane, &[1]);
+                    } else {
+                        net.receive(lane, &mut [0]);
                     }
-                    Ok(())
-                })
+                }
+                Ok(())
             })
         })
     };
     assert!(every(81.0, true).is_ok());
     assert!(every(60.0, false).is_ok(), "what others leave may be used");
-    let told = every(60.0, true).map(drop).unwrap_err().to_string();
+    let told = every(60.0, true).unwrap_err();
     let said = ["`Data` 0 -> 1 of `flow` exceeds its reservation", "2000000 bytes a second", "cell 0"];
     assert!(said.iter().all(|said| told.contains(said)), "{told}");
 }

@@ -1,12 +1,13 @@
 //! Patterns in both forms, and the choice between them.
 
+use crate::common::{by, fails};
 use crate::every::{All, all, describe, width};
 use std::process::Command;
 use strata_runtime::Machine;
 use strata_runtime::simulation::SimulatedMachine;
 use strata_tcs::patterns::{Form, Kind};
 use strata_tcs::profile::Linked;
-use strata_tcs::{App, Cell, Options, Target, link_with, run, simulate};
+use strata_tcs::{App, Cell, Options, RunOptions, Target, link_with, simulate};
 
 #[test]
 fn both_forms_move_the_same_on_every_machine() {
@@ -21,9 +22,9 @@ fn both_forms_move_the_same_on_every_machine() {
                 }
                 Ok(())
             };
-            Machine::threads(cells).unwrap().run(|node| run(node, &all.image, program)).unwrap();
-            let cm5 = SimulatedMachine::find("cm5").unwrap();
-            Machine::sim(&cm5, cells).unwrap().run(|node| run(node, &all.image, program)).unwrap();
+            for way in ["threads", "cm5"] {
+                by(way, &all.image, RunOptions::default(), program).unwrap();
+            }
             // In the time of a target alone there are no messages: sets are chosen.
             simulate(&all.image, |cell| all.check(cell, None, 3)).unwrap();
         }
@@ -64,20 +65,15 @@ fn parts_of_a_machine_have_patterns_of_their_own() {
                 all.check(cell, None, 20)
             })
         };
-        match target.machine {
-            Some(_) => drop(simulate(&all.image, program).unwrap()),
-            None => drop(Machine::threads(6).unwrap().run(|node| run(node, &all.image, program)).unwrap()),
-        }
+        let way = if target.machine.is_some() { "simulated" } else { "threads" };
+        by(way, &all.image, RunOptions::default(), program).unwrap();
     }
 }
 
 #[test]
 fn wrong_data_and_pins_are_refused() {
     let all = all(&Target::crossbar(2), 64);
-    let error = Machine::threads(2)
-        .unwrap()
-        .run(|node| run(node, &all.image, |cell| all.patterns[2].run(cell, &[1, 2, 3], 1).map(drop)));
-    let error = error.unwrap_err().to_string();
+    let error = fails(&all.image, |cell| all.patterns[2].run(cell, &[1, 2, 3], 1).map(drop));
     assert!(error.contains("exchange: 3 elements, where cell") && error.contains("2 blocks of 1"), "{error}");
 }
 
