@@ -189,13 +189,24 @@ impl Places {
         node.share(Arc::new(Memory::own(words, desks)))
     }
 
-    /// As [`memory`](Self::memory), for nodes that are processes.
+    /// As [`memory`](Self::memory), for nodes that are processes: windows are kept for later runs, as
+    /// the system takes a millisecond to make them.
     #[cfg(not(all(test, loom)))]
     #[track_caller]
     fn windows(&self, node: &mut Node) -> Option<Vec<Arc<Memory>>> {
-        let most = self.sizes.iter().map(|(words, _)| *words).max().unwrap_or(0);
+        let words = self.sizes.iter().map(|(words, _)| *words).max().unwrap_or(0);
+        let kept = node.local::<Windows>().0.clone();
+        // All nodes have left the run that used them.
+        if let Some(own) = kept.get(node.rank()).filter(|own| own.words().len() >= words) {
+            own.words()[..words].iter().for_each(|word| word.store(0, Ordering::Relaxed));
+            // No node writes before all windows are clear.
+            node.barrier();
+            return Some(kept);
+        }
         let memory = |words| Arc::new(Memory { words, desks: Vec::new() });
-        Some(node.share_words(most)?.into_iter().map(memory).collect())
+        let new: Vec<_> = node.share_words(words.next_power_of_two())?.into_iter().map(memory).collect();
+        node.local::<Windows>().0.clone_from(&new);
+        Some(new)
     }
 
     /// Loom's memory cannot lie in windows.
@@ -204,3 +215,8 @@ impl Places {
         None
     }
 }
+
+/// Windows that a node keeps from run to run.
+#[derive(Default)]
+#[cfg(not(all(test, loom)))]
+struct Windows(Vec<Arc<Memory>>);
