@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use strata_model::plan::{ModelPlan, PlanPoint};
+use strata_model::plan::{ModelPlan, PlanPoint, Run};
 use strata_model::set::Model;
 use strata_model::{Hosts, ModelSet, Plan, Platform, Points, Samples, Seconds, write_atomically};
 use strata_report::Judged;
@@ -217,8 +217,10 @@ impl<'a> Campaign<'a> {
 
     /// Plans and measures.
     fn run(&self, given: &Points, options: &drive::RunOptions) -> Result<PathBuf, Failure> {
-        let mut plan =
-            plan(self.spec, &self.emitted, [self.site()], self.seed, (given, self.options.resume))?;
+        let earlier = fs::read_to_string(&options.plan).ok().filter(|_| self.options.resume);
+        let earlier = earlier.and_then(|text| Plan::parse(&text, "plan.txt").ok());
+        let run = earlier.as_ref().and_then(|plan| plan.runs.first());
+        let mut plan = plan(self.spec, &self.emitted, [self.site()], self.seed, (given, run))?;
         if let Some(only) = &self.only {
             for run in &mut plan.runs {
                 run.models.retain(|model| only.contains(&model.name));
@@ -380,11 +382,11 @@ pub(super) fn plan(
     emitted: &Emitted,
     sites: impl IntoIterator<Item = Site>,
     seed: u64,
-    (given, besides): (&Points, bool),
+    (given, earlier): (&Points, Option<&Run>),
 ) -> Result<Plan, Failure> {
     let mut plan = Plan { spec: emitted.spec.clone(), runs: Vec::new() };
     for site in sites {
-        let (run, notes) = points::plan_besides(spec, site, seed, given, besides)
+        let (run, notes) = points::plan_besides(spec, site, seed, given, earlier)
             .map_err(|faults| Failure::Fault(faults.join("\n")))?;
         notes.iter().for_each(|note| tell!("{note}"));
         plan.runs.push(run);

@@ -63,7 +63,7 @@ pub(super) fn emit(
     let alone = numbers.iter().all(|(nodes, _)| *nodes == 1);
     let emitted = emit::emit(&spec, output, features, alone)?;
     let sites = numbers.into_iter().map(|(nodes, hosts)| On::Threads.platform(nodes, hosts).into());
-    let plan = measuring::plan(&spec, &emitted, sites, 1, (&Points::default(), false))?;
+    let plan = measuring::plan(&spec, &emitted, sites, 1, (&Points::default(), None))?;
     measuring::write(&output.join("plan.txt"), &plan.to_text())?;
     if let Some(scheduler) = job.job {
         jobs::write(&emitted, (&specs.specs, nodes, features), scheduler, job, output)?;

@@ -50,17 +50,16 @@ pub fn plan(
     seed: u64,
     given: &Points,
 ) -> Result<(Run, Vec<String>), Vec<String>> {
-    plan_besides(spec, site, seed, given, false)
+    plan_besides(spec, site, seed, given, None)
 }
 
-/// [`plan`], where `given` points may be `besides` the round values of an earlier run, in place of
-/// which they would stand.
+/// [`plan`], where `given` points do not replace the round values that an `earlier` plan has.
 pub(crate) fn plan_besides(
     spec: &CheckedSpec,
     site: impl Into<Site>,
     seed: u64,
     given: &Points,
-    besides: bool,
+    earlier: Option<&Run>,
 ) -> Result<(Run, Vec<String>), Vec<String>> {
     let (mut models, mut notes, mut faults) = (Vec::new(), Vec::new(), Vec::new());
     let site = site.into();
@@ -82,7 +81,9 @@ pub(crate) fn plan_besides(
             }
         };
         machine.extend(space.machine().iter().map(|(word, value)| ((*word).to_owned(), *value)));
-        match plan_model(&space, nodes, seed, given.of(name), besides) {
+        let known = earlier.and_then(|run| run.models.iter().find(|model| model.name == name));
+        let known = known.map_or(&[][..], |model| &model.points);
+        match plan_model(&space, nodes, seed, (given.of(name), known)) {
             Ok((plan, said)) => {
                 models.push(plan);
                 notes.extend(said);
@@ -112,8 +113,7 @@ fn plan_model(
     space: &Space<'_>,
     nodes: usize,
     seed: u64,
-    given: Option<&[Vec<i64>]>,
-    besides: bool,
+    (given, known): (Option<&[Vec<i64>]>, &[PlanPoint]),
 ) -> Result<(ModelPlan, Vec<String>), String> {
     let (name, measured) = (space.name(), space.measured());
     let on = || count(nodes, "node", "nodes");
@@ -141,7 +141,8 @@ fn plan_model(
         ));
     }
     let draws = Draws::new(seed);
-    let twins = if given.is_none() || besides { twins::twins(space, &draws) } else { Vec::new() };
+    let mut twins = twins::twins(space, &draws);
+    twins.retain(|twin| given.is_none() || known.contains(twin));
     points.extend(twins.iter().cloned());
     let fitted = points.len();
     let wanted = space.verify() as usize;

@@ -148,11 +148,12 @@ mod tests {
         assert_eq!(models[1].points.len(), 18, "nothing of a real input is round");
         let mut given = Points::default();
         assert!(given.add("A", &[9, 4]));
-        let fitted = |besides| {
-            let points = plan_besides(&spec, 1, 7, &given, besides).unwrap().0.models.remove(0).points;
+        let earlier = plan(&spec, 1, 7, &Points::default()).unwrap().0;
+        let fitted = |earlier| {
+            let points = plan_besides(&spec, 1, 7, &given, earlier).unwrap().0.models.remove(0).points;
             points.into_iter().filter(|point| !point.verify).skip(1).collect::<Vec<_>>()
         };
-        assert_eq!(fitted(false), [], "points that are given take the place of all others");
-        assert_eq!(fitted(true), twins.iter().copied().cloned().collect::<Vec<_>>());
+        assert_eq!(fitted(None), [], "points that are given take the place of all others");
+        assert_eq!(fitted(Some(&earlier)), twins.iter().copied().cloned().collect::<Vec<_>>());
     }
 }
