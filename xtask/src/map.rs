@@ -5,7 +5,9 @@
 //! which may only fall.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 
 use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
 
@@ -20,22 +22,25 @@ pub(crate) fn run(files: &[String]) -> Result<(), String> {
     let below = crates(files)?;
     let mut floors: BTreeMap<usize, Vec<&String>> = BTreeMap::new();
     below.keys().for_each(|name| floors.entry(floor(name, &below)).or_default().push(name));
+    let mut text = String::new();
     for (floor, name) in floors.iter().rev().flat_map(|(floor, all)| all.iter().map(move |one| (floor, one)))
     {
         let mut line = format!("{floor}  {name:<12}");
         for one in &below[*name] {
             if line.len() + one.len() > 78 {
-                println!("{}", line.trim_end());
+                let _ = writeln!(text, "{line}");
                 line = " ".repeat(15);
             }
             line = format!("{line} {one}");
         }
-        println!("{}", line.trim_end());
+        let _ = writeln!(text, "{}", line.trim_end());
     }
-    println!("\ncircles across folders:");
+    text.push_str("\ncircles across folders:\n");
     for (name, folders) in circles(files)? {
-        println!("   {name:<12} {}", folders.join(", "));
+        let _ = writeln!(text, "   {name:<12} {}", folders.join(", "));
     }
+    // A reader may have gone.
+    let _ = std::io::stdout().write_all(text.as_bytes());
     Ok(())
 }
 

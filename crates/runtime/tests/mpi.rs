@@ -217,6 +217,21 @@ fn of_mpi() -> Vec<Case> {
         good(SETTINGS, 1, "1", settings),
         good(UNLIKE_CACHES, 2, "1", unlike_caches),
         bad(
+            "a short broadcast beside another call ends the job, though its root has gone ahead",
+            2,
+            "0",
+            &["deadlock", "waits in reduce add of 3 u64 at ", "node 0 waits in barrier at "],
+            |node| {
+                node.barrier();
+                match node.rank() {
+                    0 => node.broadcast(0, &mut [1u64; 2]),
+                    _ => node.reduce_add(&mut [1u64; 3]),
+                }
+                node.barrier();
+                Ok(())
+            },
+        ),
+        bad(
             "a process that exits is missed",
             2,
             "1",
