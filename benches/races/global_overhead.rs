@@ -8,11 +8,9 @@
 
 #![forbid(unsafe_code)]
 
-use std::cell::Cell;
-use std::rc::Rc;
-
 use clap::Parser;
 use serde_json::json;
+use strata_benches::jobs::asked_and_told;
 use strata_benches::{Timings, at_least, head, jobs, machine, row};
 use strata_global::{Global, Space, Way};
 use strata_runtime::prelude::*;
@@ -106,13 +104,7 @@ fn processes() -> Result<Option<Vec<f64>>, String> {
 
 /// Seconds of each access by node 0 to node 1, which receives meanwhile.
 fn timings(node: &mut Node, rounds: usize) -> Result<Vec<Timings>, Error> {
-    let came = Rc::new(Cell::new(0));
-    let mut handlers = node.handlers();
-    let counted = Rc::clone(&came);
-    let answer = handlers.reply(move |_, _: [u64; 2]| counted.set(counted.get() + 1));
-    let ask = handlers.request(move |context, words: [u64; 2]| context.reply(answer, words));
-    let tell = handlers.request(|_, _: [u64; 2]| ());
-    node.install(handlers);
+    let (came, [ask, tell]) = asked_and_told(node);
     // One message for each access.
     let mut space = Space::open_by(node, 1 << 12, Way::Messages)?;
     let p = Global::<u64>::new(1, 8);

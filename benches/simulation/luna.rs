@@ -1,10 +1,7 @@
 //! Luna's tables (1994, appendix C) beside simulated times: accesses, collectives, and a program
 //! on 1 to 64 nodes.
 
-use std::cell::Cell;
-use std::rc::Rc;
-
-use strata_benches::jobs::{platform, simulated};
+use strata_benches::jobs::{asked_and_told, platform, simulated};
 use strata_global::{Global, Space, Way};
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
@@ -80,13 +77,7 @@ const ACCESSES: [&str; 8] = [
 /// Their times in microseconds, on node 0 of two; node 1 receives meanwhile.
 fn times(platform: &SimulatedMachine) -> Result<[f64; 8], String> {
     let run = simulated(platform, 2, |node| {
-        let came = Rc::new(Cell::new(0));
-        let mut handlers = node.handlers();
-        let counted = Rc::clone(&came);
-        let answer = handlers.reply(move |_, _: [u64; 2]| counted.set(counted.get() + 1));
-        let ask = handlers.request(move |context, words: [u64; 2]| context.reply(answer, words));
-        let tell = handlers.request(|_, _: [u64; 2]| ());
-        node.install(handlers);
+        let (came, [ask, tell]) = asked_and_told(node);
         let mut space = Space::open_by(node, 1 << 12, Way::Messages)?;
         let p = Global::<u64>::new(1, 8);
         let each = |space: &mut Space<'_>, times: usize, access: &dyn Fn(&mut Space<'_>)| {

@@ -1,5 +1,9 @@
 //! Programs on nodes: of a simulated machine, or threads of this process.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
+use strata_runtime::message::Request;
 use strata_runtime::simulation::SimulatedMachine;
 use strata_runtime::{Error, Machine, Node};
 
@@ -34,4 +38,16 @@ pub fn on_threads<T: Send>(
 ) -> Result<T, String> {
     let run = Machine::threads(nodes).and_then(|machine| machine.run(program));
     run.map(|mut results| results.swap_remove(0)).map_err(|error| error.to_string())
+}
+
+/// Installs a request that is answered and one that is not, each of two words; counts the answers.
+pub fn asked_and_told(node: &mut Node) -> (Rc<Cell<usize>>, [Request<[u64; 2]>; 2]) {
+    let came = Rc::new(Cell::new(0));
+    let mut handlers = node.handlers();
+    let counted = Rc::clone(&came);
+    let answer = handlers.reply(move |_, _: [u64; 2]| counted.set(counted.get() + 1));
+    let ask = handlers.request(move |context, words: [u64; 2]| context.reply(answer, words));
+    let tell = handlers.request(|_, _: [u64; 2]| ());
+    node.install(handlers);
+    (came, [ask, tell])
 }

@@ -289,11 +289,12 @@ impl MpiNodes {
     }
 
     /// Begins a program that keeps its node: as a field of a solver, beside its [halos]. Its calls
-    /// are those of a node in [`run`](Self::run), but for errors, which return and end nothing.
+    /// are those of a node in [`run`](Self::run), but for errors, which return and end nothing: one
+    /// that other nodes do not see ends the job by [`MpiNode::fail`].
     ///
     /// # Participation
-    /// Collective over the communicator, as is dropping the node, which waits until the others have
-    /// dropped theirs. A panic that drops it ends the job.
+    /// Collective over the communicator, as is dropping the node before MPI ends, which waits until
+    /// the others have dropped theirs. A panic that drops it ends the job.
     ///
     /// # Errors
     /// [`Error::Start`] if a program runs on this process already, and errors in the settings.
@@ -323,6 +324,20 @@ pub struct MpiNode {
 }
 
 #[cfg(feature = "mpi")]
+impl MpiNode {
+    /// Ends the job on all nodes, with this message and this node's rank.
+    pub fn fail(mut self, error: impl std::fmt::Display) -> ! {
+        match self.begun.take() {
+            Some((node, begun)) => {
+                node.notes().end(strata_develop::log::What::Fail(&error));
+                begun.die(error)
+            }
+            None => unreachable!("only a drop takes it"),
+        }
+    }
+}
+
+#[cfg(feature = "mpi")]
 impl std::ops::Deref for MpiNode {
     type Target = Node;
 
@@ -342,6 +357,14 @@ impl std::ops::DerefMut for MpiNode {
 impl Drop for MpiNode {
     fn drop(&mut self) {
         let Some((mut node, begun)) = self.begun.take() else { return };
+        if !mpi::is_initialised() {
+            strata_select::say!(
+                "strata: a node is dropped after the end of MPI; drop it before the universe"
+            );
+            // What it has belongs to a library that has gone.
+            std::mem::forget((node, begun));
+            return;
+        }
         if std::thread::panicking() {
             // The others would wait for a node that never leaves.
             begun.die("panicked");

@@ -11,6 +11,20 @@ use strata_select::{
     ChooseError, Odds, Pin, Question, Row, Source as _, choice::Outcome, choose_among, table::Prediction,
 };
 
+/// The requirement of a candidate that the limits of its spec leave out.
+pub(crate) const NEVER: &str = "0";
+
+pub(crate) fn is_left_out(candidate: &LibraryCandidate) -> bool {
+    candidate.requires.iter().any(|one| one == NEVER)
+}
+
+/// The candidates of a library that were left out.
+fn left_out(set: &ModelSet, library: &str) -> Vec<usize> {
+    let library = set.libraries.iter().find(|one| one.name == library);
+    let candidates = library.map_or(&[][..], |library| &library.candidates).iter().enumerate();
+    candidates.filter(|(_, one)| is_left_out(one)).map(|(place, _)| place).collect()
+}
+
 /// A choice among the candidates of a model file.
 pub type Choice = strata_select::Choice<Vec<Row>>;
 
@@ -23,6 +37,8 @@ pub struct Competition {
     nodes: usize,
     /// The candidates that compete; empty for all.
     among: Vec<usize>,
+    /// Those that the limits of the spec leave out.
+    left_out: Vec<usize>,
     /// For each input, whether it takes whole numbers only.
     whole: Vec<bool>,
     /// For each input, whether round values have predictions of their own.
@@ -57,6 +73,7 @@ impl Competition {
             rows,
             nodes: set.nodes(),
             among: Vec::new(),
+            left_out: left_out(set, name),
             whole,
             round,
             kinds: set.kinds.clone(),
@@ -73,7 +90,7 @@ impl Competition {
     /// The same competition among the candidates whose results equal those of `name`, if it is given.
     ///
     /// # Errors
-    /// The models do not say which those are.
+    /// The models do not say which those are, or the limits of the spec leave none of them.
     pub fn equal_to(mut self, name: Option<&str>) -> Result<Self, String> {
         let Some(name) = name else { return Ok(self) };
         let has = |group: &&Vec<String>| group.iter().any(|one| one == name);
@@ -84,6 +101,13 @@ impl Competition {
             )
         })?;
         self.among = group.iter().filter_map(|one| self.models.candidate(one)).collect();
+        if self.among.iter().all(|one| self.left_out.contains(one)) {
+            return Err(format!(
+                "`{}`: the limits of its spec leave none of {}; allow more `ways` or another `slowdown`",
+                self.name,
+                group.join(", ")
+            ));
+        }
         Ok(self)
     }
 

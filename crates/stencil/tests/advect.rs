@@ -21,16 +21,35 @@ use std::process::ExitCode;
 use strata_runtime::{Error, Machine, MpiNode, MpiNodes};
 use strata_stencil::Halo;
 
+/// Cases of a solver that keeps its node.
+const FAILS: &str = "solver fails";
+const OUTLIVES: &str = "solver outlives MPI";
+
 /// The most lines that a program has to change.
 const MOST_LINES: usize = 15;
 
 fn main() -> ExitCode {
     if std::env::var_os(mpirun::CASE).is_some() {
-        let is_solver = std::env::var(mpirun::CASE).is_ok_and(|case| case.contains("solver"));
-        return mpirun::exit(if is_solver { keep() } else { compare() });
+        let case = std::env::var(mpirun::CASE).unwrap_or_default();
+        return mpirun::exit(match &*case {
+            "solver" => keep(),
+            FAILS => fail(),
+            OUTLIVES => outlive(),
+            _ => compare(),
+        });
     }
     let jobs = mpirun::on(&[1, 2, 4, 6], "advect").chain(mpirun::on(&[1, 2, 3, 5], "solver"));
-    mpirun::all(jobs.chain([Job::new("few lines", 1, few_lines)]).collect())
+    let of_two = |case, check: fn(mpirun::Outcome) -> Result<(), String>| {
+        Job::new(case, 2, move || check(mpirun::run(case, 2, &[], &[])?))
+    };
+    let failing = [
+        of_two(FAILS, |outcome| outcome.failed_with(&["node 1: the disk is full"])),
+        of_two(OUTLIVES, |outcome| match outcome.err.contains("drop it before the universe") {
+            true => outcome.succeeded(),
+            false => outcome.wrong("it is not said"),
+        }),
+    ];
+    mpirun::all(jobs.chain(failing).chain([Job::new("few lines", 1, few_lines)]).collect())
 }
 
 /// A program's solver with its node and halo as fields.
@@ -66,6 +85,11 @@ fn keep() -> Result<(), Error> {
         for turn in 0..6 {
             let width = 1 + turn % 2;
             let expected = 4 * rank + width * ((rank + 1) % size + (rank + size - 1) % size);
+            let [first, second] = &mut solvers;
+            let mixed = first.halo.exchange(&mut second.node, [&mut first.cells]);
+            if !mixed.is_err_and(|error| error.to_string().contains("prepared on another node")) {
+                return Err(Error::program("a halo was exchanged on another solver's node"));
+            }
             let found = solvers[turn as usize % 2].step()?;
             if found != expected {
                 return Err(Error::program(format!("{found} in place of {expected}")));
@@ -79,6 +103,26 @@ fn keep() -> Result<(), Error> {
             return Err(Error::program(format!("unlike halos: {is_agreed}")));
         }
     }
+    Ok(())
+}
+
+/// One of two processes: it tells its error, which ends the other's exchange.
+fn fail() -> Result<(), Error> {
+    let universe = mpi::initialize().ok_or_else(|| Error::program("MPI is initialised already"))?;
+    let world = universe.world();
+    let mut solver = Solver::new(Machine::on_communicator(&world)?, 1)?;
+    if world.rank() == 1 {
+        solver.node.fail("the disk is full");
+    }
+    solver.step().map(drop)
+}
+
+/// A process whose node outlives MPI.
+fn outlive() -> Result<(), Error> {
+    let universe = mpi::initialize().ok_or_else(|| Error::program("MPI is initialised already"))?;
+    let node = Machine::on_communicator(&universe.world())?.into_node()?;
+    drop(universe);
+    drop(node);
     Ok(())
 }
 

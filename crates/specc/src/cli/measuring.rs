@@ -191,10 +191,26 @@ impl<'a> Campaign<'a> {
     /// Measures the points of the spec's loops; returns the path of the samples.
     pub(super) fn loops(&self) -> Result<PathBuf, Failure> {
         if self.options.resume {
+            let planned = self.planned_before();
+            if !planned.is_empty() {
+                return self.besides_loops(planned);
+            }
             self.take_up()?;
         }
         self.announce()?;
         self.run(&Points::default(), &self.options)
+    }
+
+    /// Goes on with the points of the loops and those that an earlier run was given.
+    fn besides_loops(&self, mut points: Points) -> Result<PathBuf, Failure> {
+        for space in points::spaces(self.spec, self.site()).map_err(Failure::Fault)? {
+            for at in space.loops() {
+                points.add(space.name(), &at);
+            }
+        }
+        join(&mut points, &self.earlier());
+        self.announce()?;
+        self.points(&points, true, self.options.budget.unwrap_or(f64::INFINITY))
     }
 
     /// What starts the nodes, if they are processes of MPI.
@@ -254,6 +270,9 @@ impl<'a> Campaign<'a> {
     /// # Errors
     /// A file cannot be written, or the program fails.
     pub fn points(&self, points: &Points, more: bool, seconds: f64) -> Result<PathBuf, Failure> {
+        // Before anything in the folder changes.
+        points::plan(self.spec, self.site(), self.seed, points)
+            .map_err(|why| Failure::Fault(why.join("\n")))?;
         let points = points.clone().with_spec(Some(self.emitted.spec.clone()));
         let path = self.options.output.with_file_name("points.txt");
         write(&path, &points.to_text())?;
@@ -349,13 +368,7 @@ impl<'a> Campaign<'a> {
     /// ones.
     #[must_use]
     pub fn earlier(&self) -> Points {
-        let mut points = Points::default();
-        let planned = fs::read_to_string(self.options.output.with_file_name("points.txt"));
-        if let Ok(planned) = Points::parse(&planned.unwrap_or_default(), "points.txt")
-            && planned.spec.as_ref().is_some_and(|spec| spec.sha256 == self.emitted.spec.sha256)
-        {
-            join(&mut points, &planned);
-        }
+        let mut points = self.planned_before();
         // If a file is unreadable here, the program will report it and stop.
         for path in [self.partial(), self.options.output.clone()] {
             if let Ok(read) =
@@ -367,6 +380,14 @@ impl<'a> Campaign<'a> {
             }
         }
         points
+    }
+
+    /// The points that a run of this spec into the folder was given.
+    fn planned_before(&self) -> Points {
+        let text = fs::read_to_string(self.options.output.with_file_name("points.txt"));
+        let planned = Points::parse(&text.unwrap_or_default(), "points.txt").unwrap_or_default();
+        let is_own = planned.spec.as_ref().is_some_and(|spec| spec.sha256 == self.emitted.spec.sha256);
+        if is_own { planned } else { Points::default() }
     }
 
     fn partial(&self) -> PathBuf {

@@ -111,18 +111,18 @@ pub(super) fn rule(timed: &[&Timed], default: Option<&str>) -> Option<Rule> {
     let losses = |rule: Option<&Rule>| timed.iter().map(|one| one.loss(rule)).collect::<Vec<_>>();
     let saved = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<_>>();
     let alone = losses(None);
-    let mut best: Option<(f64, Rule)> = None;
+    let mut worthy: Vec<(f64, Rule)> = Vec::new();
     let rules = |name: &String| GAINS.map(|gain| Rule { name: name.clone(), gain });
     for rule in names.iter().flat_map(rules) {
         let saved = saved(&alone, &losses(Some(&rule)));
         let mean = mean(&saved);
         // Among so many rules, noise alone makes one look better.
-        let worth = default.is_some() || mean > LEAST_USE.max(standard_error(&saved));
-        if worth && best.as_ref().is_none_or(|(most, _)| mean > *most) {
-            best = Some((mean, rule));
+        if default.is_some() || mean > LEAST_USE.max(standard_error(&saved)) {
+            worthy.push((mean, rule));
         }
     }
-    let (_, best) = best.filter(|_| timed.len() >= LEAST_INPUTS)?;
+    let best = worthy.iter().filter(|_| timed.len() >= LEAST_INPUTS).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let best = best.1.clone();
     let least = losses(Some(&best));
     // One standard error, as for the size of a tree (Breiman et al., CART, section 3.4.3).
     let about_as_little = |rule: &Rule| {
@@ -130,7 +130,7 @@ pub(super) fn rule(timed: &[&Timed], default: Option<&str>) -> Option<Rule> {
         // A single input that differs has just one standard error.
         mean(&lost) <= (1.0 + 1e-9) * standard_error(&lost)
     };
-    rules(&best.name).into_iter().find(about_as_little)
+    worthy.into_iter().map(|(_, rule)| rule).find(|rule| rule.name == best.name && about_as_little(rule))
 }
 
 /// The ways that were timed at every input.

@@ -7,7 +7,7 @@ use strata_model::set::{Incumbent, LibraryCandidate};
 use strata_model::{ModelSet, count, percent};
 
 use super::{Few, Taken, grow};
-use crate::competition::Competition;
+use crate::competition::{Competition, NEVER, is_left_out};
 use crate::decisions::{Like, pin};
 use crate::lang::plan::CheckedSpec;
 
@@ -34,7 +34,21 @@ pub fn limit(set: &mut ModelSet, spec: &CheckedSpec, like: &Like) -> Vec<String>
         let name = |(place, values): &Taken| pin(&limited.candidates[*place].name, values);
         let names: Vec<String> = ways.iter().map(|(way, _)| name(way)).collect();
         let is_left = |one: &Incumbent| names.contains(&pin(&one.candidate, &one.parameters));
-        limited.incumbent = limited.incumbent.take().filter(is_left);
+        if let Some(one) = limited.incumbent.take_if(|one| !is_left(one)) {
+            notes.push(format!(
+                "warning: {}: `{}` is not left and cannot be kept",
+                library.name, one.candidate
+            ));
+        }
+        for group in &library.equal {
+            if !group.iter().any(|one| limited.candidates.iter().any(|c| c.name == *one && !is_left_out(c))) {
+                notes.push(format!(
+                    "warning: {}: of {}, whose results are equal, none is left; allow more ways",
+                    library.name,
+                    group.join(", ")
+                ));
+            }
+        }
         let at = calls.map_or("inputs drawn evenly".to_owned(), |calls| format!("calls of {}", calls.file));
         let beyond = library.limits.slowdown.filter(|slowdown| loss.worst > *slowdown);
         let beyond = beyond
@@ -59,7 +73,7 @@ fn keep(candidate: &mut LibraryCandidate, ways: &[&Vec<i64>]) {
     };
     let one_of: Vec<String> = ways.iter().map(all).collect();
     match ways {
-        [] => candidate.requires.push("0".to_owned()),
+        [] => candidate.requires.push(NEVER.to_owned()),
         _ if candidate.parameters.is_empty() => {}
         _ => candidate.requires.push(one_of.join(" || ")),
     }

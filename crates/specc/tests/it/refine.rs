@@ -423,4 +423,16 @@ fn a_program_is_refined_and_gone_on_with() {
             assert!(more.contains(&there) && !fitted(&first).contains(&there), "{there:?}");
         }
     }
+    // A point that cannot be is refused before anything changes.
+    let before = std::fs::read_to_string(samples).unwrap();
+    std::fs::write(plan, points.to_text() + "Steps 99 99\n").unwrap();
+    let given = [&common[..], &["--points", plan, "--resume"]].concat();
+    let (status, _, err) = crate::specc(root(), "1000", &given);
+    assert!(status != Some(0) && err.contains("99"), "{err}");
+    assert_eq!(std::fs::read_to_string(samples).unwrap(), before);
+    // The points of the loops are measured besides those that were given.
+    let (_, err) = specc(&[&common[..], &["--resume"]].concat());
+    assert!(!err.contains("belong to no point"), "{err}");
+    let all = fitted(&read());
+    assert!(more.iter().all(|one| all.contains(one)), "{err}");
 }

@@ -231,6 +231,25 @@ fn a_spec_s_ways_are_all_that_is_chosen() {
     assert!(taken.len() <= 3 && lost > 0.0 && lost < 0.1, "{taken:?} {lost}");
 }
 
+#[test]
+fn ways_that_leave_none_of_equal_candidates_are_said() {
+    let models = [("A", 0.1), ("B", 0.2), ("C", 0.3)].map(|(name, slope)| model(name, N, &[("n", slope)]));
+    let candidates = [("a", "A"), ("b", "B"), ("c", "C")];
+    for (group, left) in [(["b", "c"], false), (["a", "c"], true)] {
+        let mut set = ModelSet::read(&set(&[models.concat(), library("l", &["n"], &candidates)])).unwrap();
+        set.libraries[0].equal = vec![group.map(str::to_owned).to_vec()];
+        let text = format!(
+            "model A(n) ~ n\nmodel B(n) ~ n\nmodel C(n) ~ n\nlibrary l(n) {{ ways 1; equal {{{}}} candidate a = A(n) \
+             candidate b = B(n) candidate c = C(n) }}",
+            group.join(", ")
+        );
+        let notes = thresholds::limit(&mut set, &load("l.spec", &text).unwrap(), &Like::default());
+        assert_eq!(notes.iter().any(|one| one.contains("none is left")), !left, "{notes:?}");
+        let asked = Competition::new(&set, "l").unwrap().equal_to(Some("c"));
+        assert_eq!(asked.map_err(|why| why.contains("leave none of b, c")).err(), (!left).then_some(true));
+    }
+}
+
 /// The inputs of 1000 problems, all over the ranges.
 fn problems(one: &LibraryThresholds) -> Vec<Vec<f64>> {
     let value = |place: usize, number: usize| {

@@ -171,6 +171,9 @@ pub enum HaloError {
     /// An exchange was started and never finished.
     #[error("an exchange of this halo was started and never finished")]
     Unfinished,
+    /// A program that keeps several nodes has mixed up their halos.
+    #[error("this halo was prepared on another node")]
+    OtherNode,
     /// The selection of an exchange failed.
     #[error(transparent)]
     Select(#[from] SelectError),

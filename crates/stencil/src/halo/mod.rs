@@ -140,8 +140,11 @@ impl<T: Pod> Halo<T> {
     /// Collective among neighbours: each node exchanges equally often.
     ///
     /// # Errors
-    /// [`HaloError::Fields`], [`HaloError::Length`] or [`HaloError::Unfinished`], on this node alone:
-    /// its neighbours wait, so return it from the program, which ends the job.
+    /// [`HaloError::Fields`], [`HaloError::Length`], [`HaloError::Unfinished`] or
+    /// [`HaloError::OtherNode`], on this node alone: its neighbours wait, so return it from the
+    /// program, or tell it by [`MpiNode::fail`], which ends the job.
+    ///
+    /// [`MpiNode::fail`]: https://docs.rs/strata-runtime/latest/strata_runtime/struct.MpiNode.html
     pub fn exchange<const N: usize>(
         &mut self,
         node: &mut Node,
@@ -176,8 +179,8 @@ impl<T: Pod> Halo<T> {
     }
 
     /// Checks the lengths of fields.
-    fn check(&self, node: &Node, lengths: &[usize]) -> Result<(), HaloError> {
-        self.check_start(lengths.len())?;
+    fn check(&self, node: &mut Node, lengths: &[usize]) -> Result<(), HaloError> {
+        self.check_start(node, lengths.len())?;
         let Places { len: expected, is_exact, .. } = self.places;
         // The fields of a skeleton may have no memory.
         let wrong = |given: usize| given < expected || is_exact && given > expected;
@@ -188,8 +191,9 @@ impl<T: Pod> Halo<T> {
     }
 
     /// Checks that an exchange of so many fields may start.
-    fn check_start(&self, given: usize) -> Result<(), HaloError> {
+    fn check_start(&self, node: &mut Node, given: usize) -> Result<(), HaloError> {
         match self.shape.fields {
+            _ if !slots::is_of(node, &self.slot) => Err(HaloError::OtherNode),
             _ if self.started => Err(HaloError::Unfinished),
             expected if given != expected => Err(HaloError::Fields { given, expected }),
             _ => Ok(()),

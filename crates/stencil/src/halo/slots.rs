@@ -55,6 +55,11 @@ pub(super) fn take(node: &mut Node) -> Result<(Rc<()>, usize, Numbers), HaloErro
     Ok((holder, index, numbers))
 }
 
+/// Whether this node's halo has the slot.
+pub(super) fn is_of(node: &mut Node, holder: &Rc<()>) -> bool {
+    node.local::<Slots>().0.iter().any(|slot| Rc::ptr_eq(&slot.holder, holder))
+}
+
 /// Records the ports that a holder has opened.
 pub(super) fn opened(node: &mut Node, holder: &Rc<()>, ports: Vec<usize>) {
     let slots = &mut node.local::<Slots>().0;

@@ -49,7 +49,7 @@ impl<T: Pod> Halo<T> {
         node: &mut Node,
         mut fields: [ArrayViewMut<'_, T, D>; N],
     ) -> Result<(), HaloError> {
-        self.check_start(N)?;
+        self.check_start(node, N)?;
         let Some([shape, first]) = &self.views else { return Err(HaloError::NoViews) };
         if let Some(field) = fields.iter().position(|field| field.shape() != shape) {
             let given = fields[field].shape().to_vec();

@@ -105,6 +105,11 @@ fn begin(world: &'static World) -> Result<(Box<dyn Endpoint>, usize, Begun), Err
     Ok((Box::new(node), world.hosts(), Begun { world, outside }))
 }
 
+/// True if MPI has begun and not ended.
+pub(crate) fn is_initialised() -> bool {
+    ffi::adopt::is_initialised() == Ok(true)
+}
+
 /// A program of this process that has begun.
 pub(crate) struct Begun {
     world: &'static World,

@@ -19,7 +19,8 @@ impl Reader<'_> {
             match pair.as_rule() {
                 Rule::incumbent if incumbent.is_some() => {
                     let message = "a library has one `default`";
-                    let error = CheckError::new(ErrorCode::Duplicate, message, span(&pair), "a second");
+                    let error = CheckError::new(ErrorCode::Duplicate, message, span(&pair), "a second")
+                        .help("remove one of them");
                     self.errors.push(error);
                 }
                 Rule::incumbent => incumbent = self.incumbent(&pair),
@@ -33,7 +34,15 @@ impl Reader<'_> {
                     equal.push((names.collect(), span(&pair)));
                 }
                 Rule::candidate => candidates.extend(self.candidate(&pair)),
-                Rule::stray_candidate => self.stray(&pair, Rule::candidate, "`candidate`"),
+                Rule::stray_candidate => {
+                    let rule = match pair.as_str().split_whitespace().next() {
+                        Some("ways" | "slowdown") => Rule::limit,
+                        Some("default") => Rule::incumbent,
+                        Some("equal") => Rule::equal,
+                        _ => Rule::candidate,
+                    };
+                    self.stray(&pair, rule, "`candidate`");
+                }
                 _ => {}
             }
         }

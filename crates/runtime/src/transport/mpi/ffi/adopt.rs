@@ -16,7 +16,7 @@ pub(crate) struct Adopted {
 ///
 /// # Errors
 /// If it was finalised, or MPI reports an error.
-pub(super) fn is_initialised() -> Result<bool, String> {
+pub(in super::super) fn is_initialised() -> Result<bool, String> {
     let (mut begun, mut ended): (c_int, c_int) = (0, 0);
     // SAFETY: MPI allows this call at any time; it writes to a variable that outlives the call.
     attempt!(unsafe { MPI_Initialized(&mut begun) })?;
