@@ -56,7 +56,8 @@ fn fits(node: &mut Node) -> Result<(), Error> {
 const FOREIGN: &str = "by models of another machine: ";
 
 /// What models of another machine choose is fitted once, and is then by models of this one; what node 0
-/// has kept is enough for all later jobs.
+/// has kept is enough for all later jobs. Where the timings do not show that a fit is faster, the
+/// models stay those of another machine, and the job says so.
 fn fitting(nodes: usize) -> Result<(), String> {
     let cache = tempfile::tempdir().map_err(|error| error.to_string())?;
     let cache = cache.path().to_str().unwrap_or_default();
@@ -66,10 +67,13 @@ fn fitting(nodes: usize) -> Result<(), String> {
         Ok::<_, String>(outcome)
     };
     let by_foreign = job(&[])?.out.contains(&format!("{FOREIGN}true"));
+    let mut stay = false;
     for again in [false, true] {
         let outcome = job(&[("STRATA_CALIBRATE", "100ms"), ("STRATA_EXPLAIN", "1")])?;
         let (fitted, wanted) = (outcome.err.matches("strata: sort: ").count(), by_foreign && !again);
-        if fitted != usize::from(wanted) || (by_foreign && outcome.out.contains(&format!("{FOREIGN}true"))) {
+        stay |= outcome.err.contains("strata: sort: the models stay as they are");
+        let are_foreign = outcome.out.contains(&format!("{FOREIGN}true"));
+        if fitted != usize::from(wanted) || (by_foreign && are_foreign != stay) {
             outcome.wrong(&format!("it fitted itself {fitted} times; of another machine: {by_foreign}"))?;
         }
     }

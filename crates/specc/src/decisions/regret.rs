@@ -98,8 +98,8 @@ impl Timed {
 }
 
 /// The rule with the least loss at these inputs; `None` if no rule is clearly better than the
-/// models alone. Of its gains the least one that loses about as little: a greater one only keeps the
-/// way against more that the models promise at other inputs.
+/// models alone. Among gains with nearly the same loss the least is taken: with a greater one the way
+/// would also be kept at inputs where the models are right to prefer another.
 ///
 /// If the library names a `default`, only that way may be kept, and it is kept in any case.
 pub(super) fn rule(timed: &[&Timed], default: Option<&str>) -> Option<Rule> {
