@@ -6,7 +6,7 @@
 use strata_model::set::{
     Formula, LibraryCandidate, LibraryModels, Sensitivity, SetError, Verdict, reads_round,
 };
-use strata_model::{Kinds, ModelSet};
+use strata_model::{Kinds, ModelSet, did_you_mean};
 use strata_select::{
     ChooseError, Odds, Pin, Question, Row, Source as _, choice::Outcome, choose_among, table::Prediction,
 };
@@ -95,8 +95,9 @@ impl Competition {
         let Some(name) = name else { return Ok(self) };
         let has = |group: &&Vec<String>| group.iter().any(|one| one == name);
         let group = self.models.equal().iter().find(has).ok_or_else(|| {
+            let meant = did_you_mean(name, self.models.equal().iter().flatten().map(String::as_str));
             format!(
-                "`{}`: its spec does not say what equals `{name}`, as by `equal {{{name}, other}}`",
+                "`{}`: its spec does not say what equals `{name}`, as by `equal {{{name}, other}}`{meant}",
                 self.name
             )
         })?;

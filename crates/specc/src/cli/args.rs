@@ -18,7 +18,7 @@ use crate::drive::Launcher;
 use crate::lang::CheckedSpec;
 use crate::thresholds::Limits;
 
-use super::values::{Layout, PriceUnit, layout, prefix, share};
+use super::values::{Layout, PriceUnit, layout, model_set, prefix, share};
 
 /// Compile performance-model specs into profiling programs, run them, fit models, and choose by
 /// them.
@@ -95,7 +95,8 @@ pub(super) enum Command {
     Advise(Advise),
     /// Choose the fastest candidate at given inputs, or predict the time of one model.
     Choose {
-        /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
+        /// A model set: the folder that `fit` or `calibrate` wrote, or its `models.toml`.
+        #[arg(value_parser = model_set)]
         models: PathBuf,
         /// The name of a library, which chooses, or of a model.
         name: String,
@@ -113,7 +114,8 @@ pub(super) enum Command {
     /// library chooses anew. Over ranges it is the median over the points, and the greatest with its
     /// place.
     Impact {
-        /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
+        /// A model set: the folder that `fit` or `calibrate` wrote, or its `models.toml`.
+        #[arg(value_parser = model_set)]
         models: PathBuf,
         #[command(flatten)]
         impact: ImpactOf,
@@ -125,7 +127,8 @@ pub(super) enum Command {
     /// Of a model: its terms with their coefficients, how well it fits and predicts, why it has its
     /// verdict, and where it holds. Of a library: the values of an input at which the choice changes.
     Show {
-        /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
+        /// A model set: the folder that `fit` or `calibrate` wrote, or its `models.toml`.
+        #[arg(value_parser = model_set)]
         models: PathBuf,
         #[command(flatten)]
         what: ShowOf,
@@ -137,8 +140,9 @@ pub(super) enum Command {
     /// `export --to thresholds` writes these numbers as Rust, C or JSON; `check --models FILE
     /// --thresholds` says whether they still hold.
     Thresholds {
-        /// A model set, the `models.toml` that `fit` or `calibrate` wrote. With the samples.txt of
-        /// the fit beside it intervals are those of the samples.
+        /// A model set: the folder that `fit` or `calibrate` wrote, or its `models.toml`. With the
+        /// samples.txt of the fit beside it intervals are those of the samples.
+        #[arg(value_parser = model_set)]
         models: PathBuf,
         #[command(flatten)]
         thresholds: ThresholdsOf,
@@ -251,11 +255,11 @@ pub(super) enum PlatformCommand {
     /// mean.
     Kernels {
         /// The model set of `specs/kernels` measured on that machine.
-        #[arg(value_name = "MODELS")]
+        #[arg(value_name = "MODELS", value_parser = model_set)]
         models: PathBuf,
         /// That of the machine on which the built-in models were measured: fit
         /// `models/epyc-2core-threads1/kernels/samples.txt`.
-        #[arg(value_name = "REFERENCE")]
+        #[arg(value_name = "REFERENCE", value_parser = model_set)]
         reference: PathBuf,
     },
 }
@@ -285,10 +289,10 @@ pub(super) struct At {
     /// largest if several).
     #[arg(long, value_parser = layout)]
     pub(super) nodes: Option<Layout>,
-    /// Take the models that factored and hybrid ones call, and that call no others, from this set,
-    /// or the `models.toml` of this folder: what the program takes where that was measured. Said
-    /// several times, the first that has a model counts.
-    #[arg(long = "models", value_name = "FILE|DIR")]
+    /// Take the models that factored and hybrid ones call, and that call no others, from this set:
+    /// what the program takes where that was measured. Said several times, the first that has a
+    /// model counts.
+    #[arg(long = "models", value_name = "FILE|DIR", value_parser = model_set)]
     pub(super) over: Vec<PathBuf>,
     /// Print JSON.
     #[arg(long)]
@@ -678,8 +682,8 @@ pub(super) struct Check {
     /// or than other calls that do the same. The intervals hold together with 95 %.
     #[arg(long, group = "mode")]
     pub(super) guidelines: bool,
-    /// Time what this model set chooses, the `models.toml` that `fit` or `calibrate` wrote.
-    #[arg(long, value_name = "FILE", group = "mode", requires = "output")]
+    /// Time what this model set chooses.
+    #[arg(long, value_name = "FILE|DIR", group = "mode", requires = "output", value_parser = model_set)]
     pub(super) models: Option<PathBuf>,
     /// The folder to write to; made where it is missing.
     #[arg(short, long, value_name = "DIR", help_heading = HOLDING)]
@@ -734,7 +738,8 @@ pub(super) struct Refining {
 /// What `advise` takes.
 #[derive(Debug, Args)]
 pub(super) struct Advise {
-    /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
+    /// A model set: the folder that `fit` or `calibrate` wrote, or its `models.toml`.
+    #[arg(value_parser = model_set)]
     pub(super) models: PathBuf,
     /// The libraries and models to improve; where none is named, all libraries, or all models where
     /// there is no library.
@@ -743,7 +748,8 @@ pub(super) struct Advise {
     /// The spec that the models come from: its loops say what can be measured.
     #[arg(long, value_name = "SPEC", required = true)]
     pub(super) spec: Vec<PathBuf>,
-    /// The samples that there are: their points are not named again.
+    /// The samples that there are, where they do not lie beside the models: their points are not
+    /// named again.
     #[arg(long, value_name = "FILE")]
     pub(super) samples: Option<PathBuf>,
     /// How many samples to name at most.

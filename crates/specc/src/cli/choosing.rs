@@ -29,8 +29,7 @@ fn on_machines(path: &Path, set: ModelSet, roots: &[&str], at: &At) -> Result<Mo
     }
     let mut machines = Vec::new();
     for machine in &at.over {
-        let file = if machine.is_dir() { machine.join("models.toml") } else { machine.clone() };
-        machines.push((file.display().to_string(), read(&file)?));
+        machines.push((machine.display().to_string(), read(machine)?));
     }
     let own = (path.display().to_string(), set);
     let set = over(&own, roots, &machines).map_err(Failure::Fault)?;
@@ -56,10 +55,22 @@ pub(super) fn values(
     names
         .iter()
         .map(|name| match given.iter().find(|b| b.name == *name) {
-            Some(binding) => binding.value(&set.kinds),
+            Some(binding) => whole(set, name, binding.value(&set.kinds)?),
             None => Err(Failure::Usage(format!("{what} needs `{name}`; give {}", usage(names)))),
         })
         .collect()
+}
+
+/// The value of an input; refused where all measured models with such an input take whole numbers
+/// from zero on, and this is none.
+fn whole(set: &ModelSet, name: &str, value: f64) -> Result<f64, Failure> {
+    let measured = set.models.iter().filter(|model| model.kind == Kind::Fitted);
+    let mut inputs = measured.flat_map(|model| &model.inputs).filter(|one| one.name == name).peekable();
+    let is_count = inputs.peek().is_some() && inputs.all(|one| one.integer && one.min >= 0.0);
+    match is_count && (value < 0.0 || value.fract() != 0.0) {
+        true => Err(Failure::Usage(format!("`{name}` is a whole number, not {}", number_text(value)))),
+        false => Ok(value),
+    }
 }
 
 /// Refuses models whose kinds have other names than those of a spec: their values would mean others.

@@ -439,11 +439,13 @@ fn library_lines(library: &LibraryChange, one: &LineChange) -> Vec<(usize, Strin
         one.at.iter().map(|(name, value)| format!("{name} = {}", text(name, *value))).collect();
     let at = if held.is_empty() { String::new() } else { format!("{}: ", held.join(", ")) };
     let now = chain(&one.after.0, &one.after.1);
-    if !one.is_changed() {
-        return vec![(2, format!("{at}as before, {now}"))];
-    }
-    let mut lines =
-        vec![(2, format!("{at}{now}")), (4, format!("before {}", chain(&one.before.0, &one.before.1)))];
+    let how = match (one.is_changed(), one.differs()) {
+        (true, _) => String::new(),
+        (false, Some(how)) => format!("{how}, "),
+        (false, None) => return vec![(2, format!("{at}as before, {now}"))],
+    };
+    let before = chain(&one.before.0, &one.before.1);
+    let mut lines = vec![(2, format!("{at}{how}{now}")), (4, format!("before {before}"))];
     if let Some((mean, most, at)) = one.kept {
         lines.push((
             4,
@@ -473,6 +475,7 @@ fn library_json(library: &LibraryChange) -> Value {
         json!({
             "at": held,
             "changed": one.is_changed(),
+            "perhaps": !one.is_changed() && one.differs().is_some(),
             "before": side(&one.before),
             "after": side(&one.after),
             "crossovers": moved.collect::<Vec<_>>(),

@@ -10,7 +10,7 @@ use strata_screen::{Failure, print, tell, width};
 
 use super::args::{Advise, Reading, Refining, Target as On};
 use super::measuring::{self, Campaign};
-use super::{choosing, exchange, specs, tables};
+use super::{choosing, crossovers, exchange, specs, tables};
 use crate::advise::{self, Advice, Limits, Target};
 use crate::drive::Interrupt;
 use crate::emit;
@@ -33,12 +33,19 @@ pub(super) fn advise(args: &Advise) -> Result<(), Failure> {
             fitted.path
         );
     }
-    let measured = match &args.samples {
-        None => Points::default(),
-        Some(path) => measuring::measured(
-            &exchange::samples(path, &Reading::default(), &mut Sha256::default())?.samples,
-        ),
+    if !set.models.iter().any(|model| spec.models.iter().any(|own| own.name == model.name)) {
+        let paths: Vec<String> = args.spec.iter().map(|path| path.display().to_string()).collect();
+        return Err(Failure::Usage(format!(
+            "{} has none of the models of {}; give the spec that they were fitted by",
+            paths.join(", "),
+            args.models.display()
+        )));
+    }
+    let samples = match &args.samples {
+        None => crossovers::evidence(&args.models, &set, None)?.samples,
+        Some(path) => Some(exchange::samples(path, &Reading::default(), &mut Sha256::default())?.samples),
     };
+    let measured = samples.as_ref().map_or_else(Points::default, measuring::measured);
     let site = set.platform.clone().map_or_else(|| Site::from(set.nodes()), Site::from);
     let spaces = points::spaces(&spec, site).map_err(Failure::Fault)?;
     let targets = targets(&set, &args.targets, &args.models)?;

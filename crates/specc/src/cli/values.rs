@@ -1,5 +1,7 @@
 //! Parsers of command line values.
 
+use std::convert::Infallible;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -60,6 +62,12 @@ impl FromStr for Binding {
         }
         Ok(Self { name: name.trim().to_owned(), text: value.trim().to_owned() })
     }
+}
+
+/// The file of a model set: of a folder its `models.toml`.
+pub(super) fn model_set(path: &str) -> Result<PathBuf, Infallible> {
+    let path = PathBuf::from(path);
+    Ok(if path.is_dir() { path.join("models.toml") } else { path })
 }
 
 /// A value of an input as JSON: the name of its kind, or a number.

@@ -51,8 +51,8 @@ pub struct Moved {
     pub between: [String; 2],
     /// The place before and after.
     pub at: [f64; 2],
-    /// Whether the distance exceeds what the intervals explain.
-    pub moved: bool,
+    /// Whether the distance exceeds what the intervals explain; `None` if an interval has no end.
+    pub moved: Option<bool>,
 }
 
 impl LineChange {
@@ -60,9 +60,24 @@ impl LineChange {
     /// the earlier choices lose more than [`FLAT`].
     #[must_use]
     pub fn is_changed(&self) -> bool {
-        let others = candidates(&self.before.0) != candidates(&self.after.0);
-        let matters = self.kept.is_none_or(|(_, most, _)| most > FLAT);
-        matters && (others || self.crossovers.iter().any(|one| one.moved))
+        self.matters() && (self.has_others() || self.crossovers.iter().any(|one| one.moved == Some(true)))
+    }
+
+    /// How an unchanged line differs, if it does.
+    pub(crate) fn differs(&self) -> Option<&'static str> {
+        let is_unknown = self.crossovers.iter().any(|one| one.moved.is_none());
+        match self.matters() {
+            true => is_unknown.then_some("perhaps changed"),
+            false => self.has_others().then_some("hardly changed"),
+        }
+    }
+
+    fn matters(&self) -> bool {
+        self.kept.is_none_or(|(_, most, _)| most > FLAT)
+    }
+
+    fn has_others(&self) -> bool {
+        candidates(&self.before.0) != candidates(&self.after.0)
     }
 }
 
@@ -147,19 +162,22 @@ fn line_of(
     })
 }
 
-/// Whether two crossovers are farther apart than their intervals explain. If an end is beyond the
-/// measured range, the answer is no.
-fn is_moved(old: &Crossover, new: &Crossover) -> bool {
-    if old.at <= 0.0 || new.at <= 0.0 {
-        return false;
+/// Whether two crossovers are farther apart than their intervals explain; `None` if they are apart
+/// and the end of an interval is beyond the measured range.
+fn is_moved(old: &Crossover, new: &Crossover) -> Option<bool> {
+    /// Places that differ by less are the same.
+    const SAME: f64 = 2e-3;
+    let apart = (new.at / old.at).ln().abs();
+    if old.at == new.at || apart <= SAME {
+        return Some(false);
     }
     let deviation = |one: &Crossover| match one.interval {
-        Some((Some(low), Some(high))) if low > 0.0 => (high / low).ln() / (2.0 * HALF_WIDTH),
-        Some(_) => f64::INFINITY,
-        None => 0.0,
+        Some((Some(low), Some(high))) if low > 0.0 => Some((high / low).ln() / (2.0 * HALF_WIDTH)),
+        Some(_) => None,
+        None => Some(0.0),
     };
-    let apart = (new.at / old.at).ln().abs();
-    apart > HALF_WIDTH * deviation(old).hypot(deviation(new)).max(1e-3)
+    let explained = HALF_WIDTH * deviation(old)?.hypot(deviation(new)?);
+    apart.is_finite().then_some(apart > explained)
 }
 
 /// The loss of the earlier choices by the later models along a line: mean, greatest, and the place
