@@ -129,6 +129,11 @@ impl Competition {
         rows.filter(|(place, _)| is_failed(*place)).map(|(_, row)| row.name).collect()
     }
 
+    /// The candidates that the limits of the spec (`ways`, `slowdown`) leave out.
+    pub fn left_out(&self) -> Vec<&'static str> {
+        self.left_out.iter().filter_map(|place| Some(self.rows.get(*place)?.name)).collect()
+    }
+
     /// Its candidates: names and parameters.
     pub fn candidates(&self) -> &[Row] {
         &self.rows

@@ -347,6 +347,10 @@ pub(super) fn choose(path: &Path, library: &str, at: &At, how: &Choosing) -> Res
             did_you_mean(pin.library, [library])
         )));
     }
+    let left_out = competition.left_out();
+    if let Some(pin) = pin.filter(|pin| left_out.contains(&pin.candidate)) {
+        return Err(Failure::Fault(format!("the spec's `ways` or `slowdown` leave out `{}`", pin.candidate)));
+    }
     warn_of_failed(&competition, path);
     let choice = competition.choose(&inputs, pin).map_err(|e| Failure::Fault(e.to_string()))?;
     let odds = competition.odds(&inputs, &choice);
@@ -361,7 +365,9 @@ pub(super) fn choose(path: &Path, library: &str, at: &At, how: &Choosing) -> Res
     let mut text = if *explain { choice.to_string() } else { choice.summary().to_string() };
     if *explain {
         let ties = choice.ties_text(&competition.tied(&inputs, &choice));
-        for line in ties.into_iter().chain(odds.map(|odds| odds.to_string())) {
+        let limits = (!left_out.is_empty())
+            .then(|| format!("the spec's `ways` or `slowdown` leave out {}", left_out.join(", ")));
+        for line in ties.into_iter().chain(odds.map(|odds| odds.to_string())).chain(limits) {
             text += &format!("\n  {line}");
         }
     }
