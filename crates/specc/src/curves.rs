@@ -5,8 +5,8 @@ use strata_model::kind_text;
 use strata_report::{Curve, Curves, Measured};
 
 use crate::competition::Competition;
-use crate::crossings;
 use crate::map::grid;
+use crate::thresholds::places;
 
 /// The curves along each input whose range has more than one value; the other inputs are held in
 /// the middle of theirs. Empty if any input has no range.
@@ -73,7 +73,7 @@ fn along_input(
     let text = |name: &str, value: f64| kind_text(competition.kinds(), name, value);
     let held: Vec<String> =
         others.iter().map(|(name, value)| format!("{name} = {}", text(name, *value))).collect();
-    let crossings = crossings::compute(competition, &others, Some(&names[input]));
+    let crossings = places::compute(competition, &others, Some(&names[input]));
     Curves {
         library: competition.name().to_owned(),
         input: names[input].clone(),

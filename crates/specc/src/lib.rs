@@ -2,11 +2,11 @@
 //!
 //! [`lang`] reads and checks specs, [`points`] computes the points to measure, [`emit`] writes the
 //! profiling program, [`drive`] builds and runs it, and [`fitting`] turns samples into model sets.
-//! [`competition`], [`crossings`], [`map`] and [`curves`] compute the fastest candidates from the
-//! models; [`crossovers`] and [`thresholds`] turn them into constants for programs. [`decisions`]
-//! measures what the choices lose, [`compare`] compares two runs, [`race`] two programs in turns,
-//! [`guidelines`] the calls of one, [`advise`] names the most useful further samples, and [`refine`] samples adaptively. [`cli`] is
-//! the command line over all of them.
+//! [`competition`], [`map`] and [`curves`] compute the fastest candidates from the models,
+//! [`thresholds`] where the choice changes, as constants for programs. [`decisions`] measures what
+//! the choices lose, [`compare`] compares two runs, [`race`] two programs in turns, [`guidelines`]
+//! the calls of one, [`advise`] names the most useful further samples, and [`refine`] samples
+//! adaptively. [`cli`] is the command line over all of them, a file for each command.
 
 #![forbid(unsafe_code)]
 
@@ -15,13 +15,12 @@ extern crate alloc;
 
 pub mod advise;
 mod bootstrap;
+mod call_modes;
 mod cargo;
 pub mod cli;
 pub mod compare;
 pub mod competition;
 mod coverage;
-pub mod crossings;
-pub mod crossovers;
 pub mod curves;
 pub mod decisions;
 pub mod drive;
@@ -31,7 +30,6 @@ pub mod guidelines;
 pub mod impact;
 pub mod lang;
 pub mod map;
-mod otherwise;
 mod parameters;
 pub mod points;
 pub mod primitives;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use strata_model::Expr;
 
-use crate::lang::plan::{CheckedSpec, ModelKind};
+use crate::lang::checked::{CheckedSpec, ModelKind};
 
 /// The inputs of a model, given by its index in the spec, that are parameters in every candidate
 /// that uses it. Empty in the unclear cases: another model calls it, an argument mixes a parameter

@@ -1,7 +1,7 @@
 //! What choices lose where the program does not know a kind.
 
 use crate::competition::Competition;
-use crate::crossings::scale;
+use crate::thresholds::places::scale;
 
 /// The most values of each other input.
 const VALUES: usize = 8;

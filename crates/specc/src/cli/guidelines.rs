@@ -6,7 +6,7 @@ use strata_model::{Samples, Sha256, count};
 use strata_screen::{Failure, print, tell, width, wrapped};
 
 use super::args::Reading;
-use super::exchange;
+use super::import_export;
 use crate::guidelines::{self, Broken, Part};
 
 /// Looks at samples of these files together.
@@ -14,7 +14,7 @@ pub(super) fn check(paths: &[PathBuf]) -> Result<(), Failure> {
     let mut files: Vec<Samples> = Vec::new();
     let mut all: Option<Samples> = None;
     for path in paths {
-        let samples = exchange::samples(path, &Reading::default(), &mut Sha256::default())?.samples;
+        let samples = import_export::samples(path, &Reading::default(), &mut Sha256::default())?.samples;
         // Files that are of one machine can be joined. They are looked at apart, since each is another
         // launch, also where it has no single timings that say so.
         match &mut all {

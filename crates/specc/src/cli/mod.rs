@@ -1,36 +1,36 @@
 //! The command lines of `specc` and `cargo strata`.
 
-mod adding;
+mod add_tables;
 mod args;
-mod checking;
-mod choosing;
-pub mod comparing;
-mod crossovers;
-mod exchange;
-pub mod folder;
+mod check;
+mod choose;
+pub mod compare;
 mod guidelines;
 mod help;
-mod impacts;
-mod jobs;
-pub mod machine;
-pub mod measuring;
-mod models;
-mod next;
+mod impact;
+mod import_export;
+mod job;
+pub mod machine_load;
+pub mod measure;
+mod model_files;
+mod model_text;
+mod next_steps;
+pub mod output_lock;
 mod package;
-mod page;
-mod platforms;
-mod racing;
-mod refining;
+mod pipeline;
+mod platform;
+mod platform_run;
+mod race;
+mod refine;
 mod renamed;
 mod revisions;
 mod rules;
-mod running;
-mod showing;
-mod specs;
-mod stages;
+mod show;
+mod spec_files;
+mod summary;
 mod tables;
+mod thresholds;
 pub mod values;
-mod winners;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -38,7 +38,7 @@ use std::process::ExitCode;
 use clap::{FromArgMatches, Parser};
 
 pub use args::{CompareHow, Features, Target};
-pub use page::{MOST_RESIDUALS, write_models};
+pub use model_files::{MOST_RESIDUALS, write_models};
 
 use args::{Cli, Command, PlatformCommand};
 use strata_screen::{Failure, print};
@@ -50,27 +50,27 @@ pub fn run() -> ExitCode {
         return Failure::Usage(help::BEGINNING.into()).end("specc");
     };
     let outcome = match command {
-        Command::Check(asked) => checking::check(&asked),
+        Command::Check(asked) => check::check(&asked),
         Command::Emit { specs, nodes, features, job, expand, output } => match output {
-            Some(output) if !expand => stages::emit(&specs, &nodes, &features.features, &job, &output),
-            _ => specs::expand(&specs.specs),
+            Some(output) if !expand => pipeline::emit(&specs, &nodes, &features.features, &job, &output),
+            _ => spec_files::expand(&specs.specs),
         },
-        Command::Fit(fit) => stages::fit(&fit),
-        Command::Calibrate(calibrate) => stages::calibrate(&calibrate),
-        Command::Advise(advise) => refining::advise(&advise),
-        Command::Choose { models, name, at, how } => choosing::choose(&models, &name, &at, &how),
-        Command::Export(export) => exchange::export(&export),
-        Command::Show { models, what } => showing::show(&models, &what),
-        Command::Impact { models, impact } => impacts::impact(&models, &impact),
-        Command::Thresholds { models, thresholds } => crossovers::thresholds(&models, &thresholds),
-        Command::Compare(asked) => comparing::compare(&asked),
+        Command::Fit(fit) => pipeline::fit(&fit),
+        Command::Calibrate(calibrate) => pipeline::calibrate(&calibrate),
+        Command::Advise(advise) => refine::advise(&advise),
+        Command::Choose { models, name, at, how } => choose::choose(&models, &name, &at, &how),
+        Command::Export(export) => import_export::export(&export),
+        Command::Show { models, what } => show::show(&models, &what),
+        Command::Impact { models, impact } => impact::impact(&models, &impact),
+        Command::Thresholds { models, thresholds } => thresholds::thresholds(&models, &thresholds),
+        Command::Compare(asked) => compare::compare(&asked),
         Command::Platform { command } => match command {
-            PlatformCommand::List => platforms::list(),
-            PlatformCommand::Run(asked) => running::run(asked),
-            PlatformCommand::Check { files } => platforms::check(&files),
-            PlatformCommand::Kernels { models, reference } => platforms::kernels(&models, &reference),
+            PlatformCommand::List => platform::list(),
+            PlatformCommand::Run(asked) => platform_run::run(asked),
+            PlatformCommand::Check { files } => platform::check(&files),
+            PlatformCommand::Kernels { models, reference } => platform::kernels(&models, &reference),
             PlatformCommand::Show { platform, nodes, json } => {
-                platforms::show(&platform, nodes as usize, json)
+                platform::show(&platform, nodes as usize, json)
             }
         },
         Command::Completions { shell } => completions(shell),

@@ -11,7 +11,7 @@ use strata_model::codegen::toml_string;
 use strata_screen::{Failure, print, tell};
 
 use super::args::{self, CompareHow, Holding, How, Output, Refining, ShowOf, Specs, Target, ThresholdsOf};
-use super::{checking, crossovers, revisions, showing, stages};
+use super::{check, pipeline, revisions, show, thresholds};
 use crate::emit::Workspace;
 
 /// The command line as cargo passes it on: `cargo-strata strata …`.
@@ -166,14 +166,14 @@ pub(super) fn run(Cargo::Strata(command): Cargo) -> Result<(), Failure> {
                 add,
                 json,
             };
-            stages::calibrate(&all)
+            pipeline::calibrate(&all)
         }
         Command::Check(given) => {
             let Check { specs, models, holding, json, output } = *given;
             let specs = Specs { specs: if specs.is_empty() { vec![own_specs()?] } else { specs } };
             let models = models.map_or_else(|| last("models.toml"), Ok)?;
             let output = output.map_or_else(|| folder().map(|folder| folder.join("check")), Ok)?;
-            checking::verify(&specs, &models, &holding, json, &output)
+            check::verify(&specs, &models, &holding, json, &output)
         }
         Command::Compare(given) => {
             let Compare { before, after, target, how, output } = *given;
@@ -181,8 +181,8 @@ pub(super) fn run(Cargo::Strata(command): Cargo) -> Result<(), Failure> {
             let own = package()?.folder().to_owned();
             revisions::compare(&own, [&before, &after], (&target, &how), &output)
         }
-        Command::Thresholds(asked) => crossovers::thresholds(&last("models.toml")?, &asked),
-        Command::Show(asked) => showing::show(&last("models.toml")?, &asked),
+        Command::Thresholds(asked) => thresholds::thresholds(&last("models.toml")?, &asked),
+        Command::Show(asked) => show::show(&last("models.toml")?, &asked),
         Command::Report { open } => {
             let page = last("report.html")?;
             if open {

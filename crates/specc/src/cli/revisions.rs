@@ -9,15 +9,15 @@ use strata_model::{Sha256, sha256_hex};
 use strata_screen::{Failure, tell};
 
 use super::args::{CompareHow, Reading, Target};
-use super::folder::Lock;
-use super::measuring::{self, Campaign, write};
-use super::{comparing, exchange, package, racing, specs};
+use super::measure::{self, Campaign, write};
+use super::output_lock::Lock;
+use super::{compare, import_export, package, race, spec_files};
 use crate::compare::{Models, Run};
-use crate::crossovers::Evidence;
 use crate::emit::{self, Workspace};
 use crate::fitting::{self, Overrides};
 use crate::lang::CheckedSpec;
 use crate::race::{Times, judge, schedule};
+use crate::thresholds::intervals::Evidence;
 
 /// The number of rounds, in each of which every side is measured once, so that a slow period of the
 /// machine affects all of them, and their scatter shows what differs between two runs.
@@ -121,7 +121,7 @@ pub(super) fn compare(
     }
     let [a, b, again] = sides.each_ref().map(Side::spec);
     let specs = [a?, b?, again?];
-    let given = measuring::given(target)?;
+    let given = measure::given(target)?;
     let target = Target { budget: target.budget / (3 * ROUNDS as u32), resume: false, ..target.clone() };
     let campaign = |side: usize| sides[side].campaign(&specs[side], &target);
     let mut campaigns = [campaign(0)?, campaign(1)?, campaign(2)?];
@@ -133,18 +133,18 @@ pub(super) fn compare(
             let campaign = &mut campaigns[slot.who as usize];
             campaign.part(sides[slot.who as usize].name.clone());
             campaign.pad(slot.padding);
-            let path = measuring::once(campaign, given.clone(), &target)?;
-            read[slot.who as usize].push(exchange::samples(
+            let path = measure::once(campaign, given.clone(), &target)?;
+            read[slot.who as usize].push(import_export::samples(
                 &path,
                 &Reading::default(),
                 &mut Sha256::default(),
             )?);
         }
     }
-    let times = read.each_ref().map(|rounds| rounds.iter().map(racing::times).collect::<Vec<Times>>());
+    let times = read.each_ref().map(|rounds| rounds.iter().map(race::times).collect::<Vec<Times>>());
     let pairs = |other: usize| times[0].iter().zip(&times[other]).map(|(a, b)| [a, b]).collect::<Vec<_>>();
     let judged = judge(&pairs(1), &pairs(2));
-    let common = judged.common.as_ref().map(comparing::change_text);
+    let common = judged.common.as_ref().map(compare::change_text);
     let [a, b, _] = read;
     let before = sides[0].run(&specs[0], &target, a)?;
     let after = sides[1].run(&specs[1], &target, b)?;
@@ -152,7 +152,7 @@ pub(super) fn compare(
     let model = |name: &str| specs[0].models.iter().any(|model| model.name == name);
     let changes = judged.changes.into_iter().filter(|one| one.is_changed() || model(&one.model)).collect();
     let models = Models { changes, left_out: judged.left_out };
-    comparing::report([&before, &after], models, Some(common), how)
+    compare::report([&before, &after], models, Some(common), how)
 }
 
 impl Side {
@@ -169,7 +169,7 @@ impl Side {
     }
 
     fn spec(&self) -> Result<CheckedSpec, Failure> {
-        specs::load(&[package::specs_in(&self.package)?])
+        spec_files::load(&[package::specs_in(&self.package)?])
     }
 
     /// The program of this side.

@@ -7,8 +7,8 @@ use strata_select::normal::HALF_WIDTH;
 use super::Run;
 use crate::bootstrap::mean;
 use crate::competition::Competition;
-use crate::crossings::{self, Way};
-use crate::crossovers::{self, Chain, Crossover, Crossovers};
+use crate::thresholds::intervals::{self, Chain, Crossover, Crossovers};
+use crate::thresholds::places::{self, Way};
 
 /// The number of input values at which the loss of the earlier choices is computed.
 const TRIED: usize = 65;
@@ -113,8 +113,8 @@ pub fn libraries(before: &Run, after: &Run) -> Result<Vec<LibraryChange>, String
         let (was, is) = (competing(old)?, competing(new)?);
         let is = is.on(Some(was.nodes()));
         let of = |first: bool, fixed: &[(String, f64)], by: Option<&str>| match first {
-            true => crossovers::compute(old, &was, fixed, by, &before.evidence),
-            false => crossovers::compute(new, &is, fixed, by, &after.evidence),
+            true => intervals::compute(old, &was, fixed, by, &before.evidence),
+            false => intervals::compute(new, &is, fixed, by, &after.evidence),
         };
         // A library whose inputs do not vary is skipped.
         let Ok(lines) = of(true, &[], None) else { continue };
@@ -184,7 +184,7 @@ fn is_moved(old: &Crossover, new: &Crossover) -> Option<bool> {
 /// of that.
 fn kept((was, one): (&Competition, &Crossovers), is: &Competition) -> Option<(f64, f64, f64)> {
     let by = was.inputs().iter().position(|input| *input == one.crossings.by)?;
-    let scale = crossings::scale(was, by).ok()?;
+    let scale = places::scale(was, by).ok()?;
     let line = one.crossings.lines.first()?;
     let loss = |value: f64| {
         let inputs = one.crossings.inputs(was, line, value);

@@ -16,7 +16,7 @@ use serde::Serialize;
 use strata_model::set::Kind;
 use strata_model::{Kinds, ModelSet, Samples, did_you_mean, kind_text};
 
-use crate::crossovers::Evidence;
+use crate::thresholds::intervals::Evidence;
 
 use change::{Cut, Point};
 

@@ -11,7 +11,7 @@ use strata_model::{ModelSet, Resolved, Unit};
 use super::Run;
 use super::change::{LEAST, Point};
 use crate::bootstrap::mean;
-use crate::crossings::{Scale, Takes};
+use crate::thresholds::places::{Scale, Takes};
 
 /// The number of points if both times are predicted.
 const DRAWN: usize = 64;

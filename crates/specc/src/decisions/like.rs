@@ -10,7 +10,7 @@ use strata_model::{Kinds, count, percent};
 use strata_select::transfer::fnv;
 
 use crate::competition::Competition;
-use crate::lang::plan::CheckedSpec;
+use crate::lang::checked::CheckedSpec;
 
 /// The calls of libraries, by their names; of others inputs are drawn evenly.
 #[derive(Debug, Default)]
@@ -49,7 +49,7 @@ impl Like {
             }
         }
         if all.is_empty() {
-            let takes = |library: &crate::lang::plan::Library| {
+            let takes = |library: &crate::lang::checked::Library| {
                 format!("`{}` takes {}", library.name, library.inputs.join(", "))
             };
             let takes: Vec<String> = spec.libraries.iter().map(takes).collect();

@@ -6,11 +6,11 @@
 //! works for models that failed verification: a choice can be right although its time is badly
 //! predicted.
 
+mod alternatives;
+mod drift;
 mod like;
-mod moved;
 mod regret;
 mod saved;
-mod ways;
 
 use std::collections::BTreeMap;
 
@@ -20,15 +20,15 @@ use strata_model::{ModelSet, Samples};
 use strata_report::Judged;
 
 use crate::competition::Competition;
-use crate::lang::plan::CheckedSpec;
+use crate::lang::checked::CheckedSpec;
 use crate::points::{self, Draws, Site, Space};
 
+pub(crate) use alternatives::pin;
+use alternatives::{Alternative, Alternatives};
 pub(crate) use like::Calls;
 pub use like::Like;
 use regret::Rule;
 pub use saved::{Saved, saved};
-pub(crate) use ways::pin;
-use ways::{Way, Ways};
 
 /// The number of fresh inputs for each library.
 pub const INPUTS: usize = 32;
@@ -97,7 +97,7 @@ struct Library {
     /// The file of calls that the inputs were drawn from, if any.
     like: Option<String>,
     /// The inputs of each decision, with its ways.
-    at: Vec<(Vec<f64>, Vec<Way>)>,
+    at: Vec<(Vec<f64>, Vec<Alternative>)>,
 }
 
 /// How the inputs of decisions are drawn.
@@ -130,11 +130,11 @@ pub fn plan(
     let (mut decisions, mut planned) = (Decisions::default(), BTreeMap::new());
     for library in &spec.libraries {
         let Ok(competition) = Competition::new(set, &library.name) else { continue };
-        let ways = Ways::new(spec, (library, site), &spaces, &competition);
+        let ways = Alternatives::new(spec, (library, site), &spaces, &competition);
         let draws = Draws::new(seed);
         let fixed = held.map_or(Vec::new(), |held| (held.at)(&library.name));
         let calls = like.of(&library.name);
-        let mut at: Vec<(Vec<f64>, Vec<Way>)> = Vec::new();
+        let mut at: Vec<(Vec<f64>, Vec<Alternative>)> = Vec::new();
         for number in 0..count as u64 {
             let mut tries = 0..MAX_DRAWS;
             let found = tries.find_map(|again| {
@@ -170,7 +170,7 @@ pub fn plan(
                 inputs: library.inputs.clone(),
                 like: calls.map(|calls| calls.file.clone()),
                 default: library.incumbent.as_ref().map(|(candidate, parameters)| {
-                    ways::pin(&library.candidates[*candidate].name, parameters)
+                    alternatives::pin(&library.candidates[*candidate].name, parameters)
                 }),
                 at,
             });
@@ -217,7 +217,7 @@ impl Decisions {
                 library: name.clone(),
                 regret: regret::of(&timed, &regret::choices(&timed, false, None), default.as_deref())
                     .map(|regret| Regret { like: like.clone(), ..regret }),
-                moved: moved::of(at, &competition, times),
+                moved: drift::of(at, &competition, times),
             })
         };
         self.libraries.iter().filter_map(one).collect()

@@ -6,7 +6,7 @@ use strata_model::{Samples, kind_text};
 use strata_report::Judged;
 
 use super::Taken;
-use super::ways::Way;
+use super::alternatives::Alternative;
 use crate::bootstrap::{interval_of_mean, mean};
 use crate::competition::Competition;
 
@@ -40,22 +40,22 @@ pub(super) struct Timed {
 /// The timings at each input at which the way of `taken` was timed.
 pub(super) fn timed(
     names: &[String],
-    decisions: &[(Vec<f64>, Vec<Way>)],
+    decisions: &[(Vec<f64>, Vec<Alternative>)],
     competition: &Competition,
     times: &Samples,
     taken: Taken<'_>,
 ) -> Vec<Timed> {
     let mut all = Vec::new();
     for (inputs, ways) in decisions {
-        let timed: Vec<(&Way, Halves)> =
+        let timed: Vec<(&Alternative, Halves)> =
             ways.iter().filter_map(|way| Some((way, halves(way, times)?))).collect();
         let Some((candidate, parameters)) = taken(competition, inputs) else { continue };
-        let is_chosen = |way: &Way| way.candidate == candidate && way.parameters == parameters;
+        let is_chosen = |way: &Alternative| way.candidate == candidate && way.parameters == parameters;
         let Some(chosen) = timed.iter().position(|(way, _)| is_chosen(way)) else { continue };
         let halves: Vec<Halves> = timed.iter().map(|(_, halves)| *halves).collect();
         let text = |name: &String, value: f64| kind_text(competition.kinds(), name, value);
         let place = names.iter().zip(inputs).map(|(name, value)| format!("{name}={}", text(name, *value)));
-        let expected = |way: &Way| competition.expected(way.candidate, inputs, &way.parameters);
+        let expected = |way: &Alternative| competition.expected(way.candidate, inputs, &way.parameters);
         all.push(Timed {
             at: place.collect::<Vec<_>>().join(", "),
             inputs: inputs.clone(),
@@ -186,7 +186,7 @@ pub(super) fn of(timed: &[Timed], choices: &[usize], default: Option<&str>) -> O
 }
 
 /// The timings of a way, dealt to the two halves in turns.
-pub(super) fn halves(way: &Way, times: &Samples) -> Option<Halves> {
+pub(super) fn halves(way: &Alternative, times: &Samples) -> Option<Halves> {
     let inputs = &way.point.values[..way.inputs];
     let is_way = |row: &&Sample| row.values.get(..way.inputs) == Some(inputs);
     let row = times.model(&way.model)?.rows.iter().find(is_way)?;

@@ -9,7 +9,7 @@ use super::progress::Status;
 use super::{DriveError, Interrupt, On, smpi};
 use crate::cargo::Message;
 use crate::emit::Emitted;
-use crate::lang::plan::MachineKind;
+use crate::lang::checked::MachineKind;
 
 /// A compiled profiling program.
 #[derive(Clone, Debug)]

@@ -12,7 +12,7 @@ mod compiler;
 mod error;
 mod interrupt;
 mod launcher;
-mod own;
+mod package_program;
 mod progress;
 mod run;
 mod shell;
@@ -25,14 +25,14 @@ use strata_model::{Hosts, Platform, did_you_mean};
 use strata_sim::platform::SimulatedMachine;
 use strata_sim::topology::Graph;
 
-use crate::lang::plan::MachineKind;
+use crate::lang::checked::MachineKind;
 
 pub use build::{Program, build};
 pub use compiler::{CodeError, CodeErrors};
 pub use error::DriveError;
 pub use interrupt::Interrupt;
 pub use launcher::Launcher;
-pub use own::OwnProgram;
+pub use package_program::OwnProgram;
 pub use run::profile;
 pub(crate) use shell::{PADDING, shell};
 

@@ -23,7 +23,7 @@ use strata_model::codegen::toml_string;
 use strata_model::samples::SpecId;
 use strata_model::sha256_hex;
 
-use crate::lang::plan::{CheckedSpec, Measured, Model, ModelKind};
+use crate::lang::checked::{CheckedSpec, Measured, Model, ModelKind};
 use crate::lang::{CheckError, ErrorCode};
 use dependencies::{HARNESS, RUNTIME, crate_of_use, first_segments};
 use source_map::Page;

@@ -10,7 +10,7 @@ use strata_model::codegen::pascal;
 use super::bound::bound;
 use super::source_map::Page;
 use crate::lang::ast::Code;
-use crate::lang::plan::{CheckedSpec, Measured, Model, Repeated, SpecFile, Timed};
+use crate::lang::checked::{CheckedSpec, Measured, Model, Repeated, SpecFile, Timed};
 
 /// The module of a measured model of a spec. `path` is the spec file's path as it may stand in
 /// generated text.

@@ -1,10 +1,10 @@
 //! From samples to a model set: all models of the spec in the order of their dependencies, then the
 //! libraries.
 
-mod caution;
 mod launches;
-mod machine;
+mod machine_words;
 mod overrides;
+mod warnings;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -19,13 +19,13 @@ use strata_model::set::{
 };
 use strata_model::{Expr, Kinds, Platform, Samples, Unit, did_you_mean, kind_text};
 
+use crate::call_modes;
 use crate::coverage;
-use crate::lang::plan::{CheckedSpec, Input, Model as SpecModel, ModelKind};
-use crate::otherwise;
+use crate::lang::checked::{CheckedSpec, Input, Model as SpecModel, ModelKind};
 use crate::parameters;
 use crate::points::{self, Site, Space, competing, not_competing};
-use caution::{of_several, unseen};
-use machine::{names_here, requires_here, requires_of, terms_here};
+use machine_words::{names_here, requires_here, requires_of, terms_here};
+use warnings::{of_several, unseen};
 
 pub use overrides::Overrides;
 
@@ -82,7 +82,7 @@ pub fn fit(
     }
     for fitted in &mut fitting.fitted {
         let model = samples.model(&fitted.model.name);
-        fitted.notes.extend(model.into_iter().flat_map(otherwise::notes));
+        fitted.notes.extend(model.into_iter().flat_map(call_modes::notes));
     }
     let untrusted =
         fitting.set.models.iter().filter(|m| m.kind == Kind::Fitted && m.verdict != Verdict::Verified);
@@ -389,7 +389,7 @@ fn factored(model: &SpecModel, expression: &Expr) -> Model {
 
 /// A model without samples.
 fn without_fit(model: &SpecModel, reason: String) -> Model {
-    let input = |i: &crate::lang::plan::Input| strata_model::set::Input {
+    let input = |i: &crate::lang::checked::Input| strata_model::set::Input {
         name: i.name.clone(),
         min: f64::NEG_INFINITY,
         max: f64::INFINITY,

@@ -8,10 +8,10 @@ use miette::NamedSource;
 
 use super::ast::File;
 use super::check;
+use super::checked::{CheckedSpec, SpecFile};
 use super::diagnostic::{CheckError, CheckErrors};
 use super::expand::expand;
 use super::parse::parse;
-use super::plan::{CheckedSpec, SpecFile};
 
 /// The length limit of a file, which keeps positions and the text of errors cheap.
 const MAX_FILE: usize = 16 << 20;

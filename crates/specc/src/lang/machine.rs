@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use strata_model::expr::Expr;
 use strata_model::platform::{CORES, HOSTS, MACHINE};
 
-use super::plan::{Binding, LoopPlan, Measured, Model, ModelKind};
+use super::checked::{Binding, LoopPlan, Measured, Model, ModelKind};
 
 /// The smallest and the largest cache size assumed, in bytes.
 const BYTES: (f64, f64) = (1024.0, 1_125_899_906_842_624.0);

@@ -4,7 +4,7 @@
 //! One grammar, two spellings of one tree: blocks for people, and the one-line form of Brewer
 //! (1994), Fig 3-3. The stages, one module each: `scan` takes comments and Rust code out, `parse`
 //! builds the tree ([`ast`]), `expand` writes out what its names and families stand for, `check`
-//! makes it a plan ([`plan`]) or says everything that is wrong
+//! makes it a plan ([`checked`]) or says everything that is wrong
 //! ([`CheckErrors`]), `print` writes it canonically.
 //!
 //! ```
@@ -17,27 +17,27 @@
 //! **Invariant:** what [`load_all`] accepts can always be generated; no text makes it panic.
 
 pub mod ast;
+mod canonical_text;
 mod check;
+pub mod checked;
 mod code;
 mod diagnostic;
-pub(crate) mod ends;
 mod expand;
 mod lex;
 mod load;
+mod loop_points;
 pub(crate) mod machine;
-mod meaning;
+pub(crate) mod parameter_range;
 mod parse;
-pub mod plan;
-mod points;
 mod print;
 mod scan;
 mod words;
 mod wrap;
 
+pub use checked::CheckedSpec;
 pub use diagnostic::{CheckError, CheckErrors, ErrorCode};
 pub use load::{find_specs, load, load_all, load_paths, read_spec};
+pub use loop_points::{MAX_POINTS, Nest, TooManyPoints};
 pub use parse::{Parsed, parse};
-pub use plan::CheckedSpec;
-pub use points::{MAX_POINTS, Nest, TooManyPoints};
 pub use print::format;
 pub(crate) use wrap::wrapped_to;

@@ -14,7 +14,7 @@ use strata_select::transfer::fnv;
 use super::Site;
 use super::space::Space;
 use crate::lang::ast::StepOperator;
-use crate::lang::plan::{Candidate, CheckedSpec, LoopPlan, Model, Parameter};
+use crate::lang::checked::{Candidate, CheckedSpec, LoopPlan, Model, Parameter};
 
 /// The greatest distance of a point from a loop's value, in steps. For half powers of two it is 15
 /// %.

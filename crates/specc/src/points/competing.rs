@@ -7,9 +7,9 @@ use strata_model::count;
 use strata_model::expr::{Expr, Program, RESERVED, holds, node_values};
 
 use super::Site;
-use crate::lang::ends::Numbers;
+use crate::lang::checked::{Candidate, CheckedSpec, Model, ModelKind, Parameter};
 use crate::lang::machine::with_numbers;
-use crate::lang::plan::{Candidate, CheckedSpec, Model, ModelKind, Parameter};
+use crate::lang::parameter_range::Numbers;
 
 /// The models that a prediction at `site` may need: those of the candidates that can be chosen
 /// there, those outside all libraries, and the callees of both. A model whose requirements fail

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use strata_model::plan::{ModelPlan, PlanPoint, Run};
 use strata_model::{Points, count, did_you_mean};
 
-use crate::lang::plan::{CheckedSpec, Measured, ModelKind, Repeated, Timed};
+use crate::lang::checked::{CheckedSpec, Measured, ModelKind, Repeated, Timed};
 
 pub(crate) use between::Draws;
 use competing::not_measured;

@@ -3,8 +3,8 @@
 use strata_model::Platform;
 use strata_model::platform::MACHINE;
 
+use crate::lang::checked::Model;
 use crate::lang::machine::is_plausible;
-use crate::lang::plan::Model;
 
 /// The site of a measurement: the number of nodes, and the machine.
 #[derive(Clone, Debug)]

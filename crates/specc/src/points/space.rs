@@ -8,8 +8,8 @@ use strata_model::{Platform, number_text};
 
 use super::between::{Values, aside, values};
 use super::{Site, competing};
+use crate::lang::checked::{CheckedSpec, LoopPlan, Measured, Model, ModelKind};
 use crate::lang::machine::{loops_with_numbers, with_numbers};
-use crate::lang::plan::{CheckedSpec, LoopPlan, Measured, Model, ModelKind};
 use crate::lang::{Nest, TooManyPoints};
 
 /// Corners are computed for at most this many loops.

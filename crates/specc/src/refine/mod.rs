@@ -10,16 +10,16 @@
 //!
 //! This module does not measure. Its caller does, so the machine can be real or synthetic.
 
-mod folds;
-mod pilot;
+mod cross_validation;
+mod first_run;
 
-pub use pilot::pilot;
+pub use first_run::pilot;
 
 use strata_model::set::Verdict;
 use strata_model::{ModelSet, Points, Samples};
 
 use crate::advise::{self, Target};
-use crate::lang::plan::{CheckedSpec, ModelKind};
+use crate::lang::checked::{CheckedSpec, ModelKind};
 use crate::points::Space;
 
 /// The most rounds. Each adds a quarter of the present samples, so twenty rounds make a hundred of
@@ -126,7 +126,7 @@ pub fn refine<M: Machine>(
             for (target, loss, _) in &mut targets {
                 if let Target::Library(library) = target {
                     let fit = &mut |part: &Samples| machine.fit(part, true);
-                    *loss = loss.max(folds::loss(library, &chosen, &samples, fit));
+                    *loss = loss.max(cross_validation::loss(library, &chosen, &samples, fit));
                 }
             }
         }

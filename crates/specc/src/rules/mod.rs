@@ -11,7 +11,7 @@ use strata_interchange::rules::{AUTO, Chosen, Range};
 use strata_select::normal::HALF_WIDTH;
 
 use crate::competition::Competition;
-use crate::crossings::{self, Scale};
+use crate::thresholds::places::{self, Scale};
 
 /// The number of sizes over the whole range at which a gain is looked at.
 const POINTS: usize = 128;
@@ -107,13 +107,13 @@ fn along(
     by: usize,
     lose: f64,
 ) -> Result<Vec<Range>, String> {
-    let scale: Scale = crossings::scale(competition, by)?;
+    let scale: Scale = places::scale(competition, by)?;
     if scale.low < 0.0 {
         return Err(format!("`{}`: a size below zero", competition.name()));
     }
-    let found = crossings::compute(competition, fixed, None)?;
+    let found = places::compute(competition, fixed, None)?;
     let Some(line) = found.lines.first() else { return Ok(Vec::new()) };
-    let (segments, _) = crossings::important(line, lose);
+    let (segments, _) = places::important(line, lose);
     let all = scale.spread(POINTS);
     let mut inputs = held(competition, fixed);
     let mut ranges: Vec<Range> = Vec::new();

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::lang::plan::Limits;
+use crate::lang::checked::Limits;
 
 /// The most ways of a set.
 const MOST: usize = 24;

@@ -12,8 +12,8 @@ use strata_select::Pin;
 use super::few::{self, least};
 use super::{Few, Limits, Loss, Taken, place};
 use crate::competition::Competition;
-use crate::crossings::{self, Scale};
 use crate::decisions::{Calls, pin};
+use crate::thresholds::places::{self, Scale};
 
 /// The greatest mean loss of a table against the models.
 pub const LOSS: f64 = 0.01;
@@ -131,10 +131,7 @@ impl<'a> Asked<'a> {
             competition,
             inputs: competition.inputs().iter().map(value).collect(),
             free,
-            scales: free
-                .iter()
-                .map(|input| crossings::scale(competition, *input))
-                .collect::<Result<_, _>>()?,
+            scales: free.iter().map(|input| places::scale(competition, *input)).collect::<Result<_, _>>()?,
             calls: None,
         })
     }

@@ -9,7 +9,7 @@ use strata_model::{ModelSet, count, percent};
 use super::{Few, Taken, grow};
 use crate::competition::{Competition, NEVER, is_left_out};
 use crate::decisions::{Like, pin};
-use crate::lang::plan::CheckedSpec;
+use crate::lang::checked::CheckedSpec;
 
 /// Limits the libraries of `set` as the spec says, by the losses at `like` or at inputs drawn evenly;
 /// says which ways remain.

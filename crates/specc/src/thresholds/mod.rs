@@ -2,7 +2,9 @@
 
 mod few;
 mod grow;
+pub mod intervals;
 mod limited;
+pub mod places;
 
 use std::fmt;
 
@@ -13,10 +15,9 @@ use strata_interchange::emit::thresholds::{
 use strata_model::{ModelSet, percent};
 
 use crate::competition::Competition;
-use crate::crossings;
-use crate::crossovers::{self, Evidence};
+use intervals::Evidence;
 
-pub use crate::lang::plan::Limits;
+pub use crate::lang::checked::Limits;
 pub use grow::{LOSS, NEVER, POINTS};
 pub use limited::limit;
 
@@ -108,7 +109,7 @@ pub fn of(
     let free = free(competition, fixed);
     let mut inputs = Vec::new();
     for input in &free {
-        let scale = crossings::scale(competition, *input)?;
+        let scale = places::scale(competition, *input)?;
         let (low, high) = (scale.low, scale.high);
         inputs.push(ThresholdInput { name: names[*input].clone(), whole: scale.whole, low, high });
     }
@@ -191,7 +192,7 @@ fn line(
     evidence: &Evidence,
     warnings: &mut Vec<String>,
 ) -> Result<(Vec<Taken>, Rule), String> {
-    let found = crossovers::compute(set, competition, fixed, None, evidence)?;
+    let found = intervals::compute(set, competition, fixed, None, evidence)?;
     let Some(chain) = found.lines.first() else { return Err("nothing is chosen".to_owned()) };
     let mut ways = Vec::new();
     let mut steps = Vec::new();

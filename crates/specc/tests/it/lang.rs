@@ -2,7 +2,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use specc::lang::plan::{CheckedSpec, ModelKind, Parameter, Timed};
+use specc::lang::checked::{CheckedSpec, ModelKind, Parameter, Timed};
 use specc::lang::{CheckErrors, load, load_all, parse};
 use specc::points::{Site, Space};
 use strata_model::Platform;

@@ -9,10 +9,10 @@ use std::process::Command;
 
 use crate::made_up::{head, library, model};
 use specc::competition::Competition;
-use specc::crossovers::{self, Evidence, Origin};
 use specc::decisions::Like;
 use specc::fitting::{Overrides, fit};
 use specc::lang::load;
+use specc::thresholds::intervals::{self, Evidence, Origin};
 use specc::thresholds::{self, Limits};
 use strata_interchange::emit::thresholds::{
     self as text, Branch, LibraryThresholds, Rule, Split, Table, Thresholds, read,
@@ -98,7 +98,7 @@ fn intervals(seed: u64) -> [(f64, f64); 2] {
     let competition = Competition::new(&set, "both").unwrap();
     [Some(samples), None].map(|samples| {
         let evidence = Evidence { samples, decisions: None };
-        let found = crossovers::compute(&set, &competition, &[], None, &evidence).unwrap();
+        let found = intervals::compute(&set, &competition, &[], None, &evidence).unwrap();
         let crossover = &found.lines[0].crossovers[0];
         match (&evidence.samples, found.origin) {
             // An outlier may be left out.
@@ -139,7 +139,7 @@ fn one_sample_gives_no_interval_and_no_panic() {
     let set = fit(&samples, sha256_hex(text.as_bytes()), Some(&spec), &Overrides::default()).set;
     let competition = Competition::new(&set, "both").unwrap();
     let evidence = Evidence { samples: Some(samples), decisions: None };
-    let found = crossovers::compute(&set, &competition, &[], None, &evidence);
+    let found = intervals::compute(&set, &competition, &[], None, &evidence);
     assert!(found.as_ref().is_err_and(|why| why.contains("so there is no range")), "{found:?}");
 }
 

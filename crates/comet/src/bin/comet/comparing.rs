@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use specc::cli::{CompareHow, comparing};
+use specc::cli::{CompareHow, compare};
 use specc::compare::Run;
 use strata_comet::Results;
 use strata_comet::series::Belief;

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use specc::cli::folder::Lock;
-use specc::cli::machine::{Watch, cores};
-use specc::cli::measuring::{Campaign, join, measured, write};
+use specc::cli::machine_load::{Watch, cores};
+use specc::cli::measure::{Campaign, join, measured, write};
+use specc::cli::output_lock::Lock;
 use specc::cli::{CompareHow, Features, MOST_RESIDUALS, Target, write_models};
 use specc::drive::{Interrupt, On};
 use specc::fitting::{self, Overrides};

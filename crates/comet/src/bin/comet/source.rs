@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use specc::cli::measuring::write;
+use specc::cli::measure::write;
 use strata_comet::suite::Kernel;
 use strata_model::codegen::toml_string;
 use strata_screen::Failure;

@@ -12,8 +12,8 @@ use super::names::{duplicate, duplicates, forbid_calls, item_name, name_uses, un
 use super::options;
 use super::range::{self, Range, Ranges, range, reserved};
 use crate::lang::ast::{self, StepOperator};
+use crate::lang::checked::{Candidate, Library, Limits, Model, Parameter};
 use crate::lang::diagnostic::{CheckError, ErrorCode};
-use crate::lang::plan::{Candidate, Library, Limits, Model, Parameter};
 
 /// A parameter's values are searched at run time.
 const MAX_VALUES: i64 = 1_000_000;

@@ -7,8 +7,8 @@ use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, Span};
 use super::names::{duplicate, forbid_calls, name_uses, unknown, value_name};
 use super::range::{Range, Ranges, range};
 use crate::lang::ast::{Loop, Step, StepOperator};
+use crate::lang::checked::LoopPlan;
 use crate::lang::diagnostic::{CheckError, ErrorCode};
-use crate::lang::plan::LoopPlan;
 
 /// The depth limit of a loop nest.
 const MAX_LOOPS: usize = 16;

@@ -2,8 +2,8 @@
 
 use super::names::duplicate;
 use crate::lang::ast::{File, Item, MeasuredOn, Name};
+use crate::lang::checked::{MachineKind, SpecFile};
 use crate::lang::diagnostic::{CheckError, ErrorCode};
-use crate::lang::plan::{MachineKind, SpecFile};
 
 /// Takes what each file says into `files`, and checks that one machine takes all of them, as they
 /// are measured by one program. Errors come with the index of their file.

@@ -30,8 +30,8 @@ pub(super) use self::size::Size;
 use self::calls::{Models, Signature};
 use self::sampling::Effort;
 use super::ast::{File, Item, Library, Name, SharedValue};
+use super::checked::{CheckedSpec, Model, SpecFile};
 use super::diagnostic::{CheckError, ErrorCode};
-use super::plan::{CheckedSpec, Model, SpecFile};
 
 /// The stack that the Rust parser needs for the longest code that is let through to it.
 pub(super) const STACK: usize = 256 << 20;

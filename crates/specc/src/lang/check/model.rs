@@ -17,10 +17,10 @@ use super::rust::{self, Shape};
 use super::sampling::{self, Effort};
 use super::size::Size;
 use crate::lang::ast::{self, Body, Name, Spelling};
-use crate::lang::diagnostic::{CheckError, ErrorCode};
-use crate::lang::plan::{
+use crate::lang::checked::{
     Binding, Input, LoopPlan, Measured, Model, ModelKind, ModelOptions, Repeated, Term, Timed,
 };
+use crate::lang::diagnostic::{CheckError, ErrorCode};
 
 /// What messages call a term.
 const A_TERM: &str = "a term";

@@ -5,8 +5,8 @@ use strata_model::expr::Span;
 use strata_model::set::Mode;
 
 use crate::lang::ast::Name;
+use crate::lang::checked::{Limits, ModelOptions};
 use crate::lang::diagnostic::{CheckError, ErrorCode};
-use crate::lang::plan::{Limits, ModelOptions};
 
 /// Sets one option.
 pub(super) fn set(options: &mut ModelOptions, name: &Name, value: &Name) -> Result<(), CheckError> {

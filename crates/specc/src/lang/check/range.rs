@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, UnaryOp, Whole};
 
+use crate::lang::checked::NumberKind;
 use crate::lang::machine::limits;
-use crate::lang::plan::NumberKind;
 
 /// The most nodes assumed when bounds depend on `P`.
 const MOST_NODES: f64 = 1_048_576.0;

@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use strata_model::expr::{Expr, Program, RESERVED, Span, holds};
 use strata_model::platform::MACHINE;
 
+use crate::lang::checked::LoopPlan;
 use crate::lang::diagnostic::{CheckError, ErrorCode};
+use crate::lang::loop_points::{Nest, TooManyPoints, reserved_values, variables};
 use crate::lang::machine::{loops_with_numbers, with_numbers};
-use crate::lang::plan::LoopPlan;
-use crate::lang::points::{Nest, TooManyPoints, reserved_values, variables};
 
 /// The numbers of nodes that are tried if bounds or requirements depend on them.
 const NODES: [usize; 8] = [4, 1, 2, 3, 8, 16, 64, 1024];

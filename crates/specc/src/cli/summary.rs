@@ -8,7 +8,7 @@ use strata_screen::{JOINED, columns_of, shortened, styled, wrapped};
 use strata_select::machine::Machine;
 
 use crate::competition::Competition;
-use crate::crossings::{Crossings, Line, Segment, compute, places};
+use crate::thresholds::places::{Crossings, Line, Segment, compute, places};
 use crate::unknown_kind;
 
 /// The greatest loss from segments left out to fit a line on the screen; beyond it the line wraps.

@@ -10,8 +10,8 @@ use strata_model::{ModelSet, count};
 use strata_screen::{Failure, tell};
 
 use super::args::Add;
-use super::measuring;
-use super::page::{self, SELECT};
+use super::measure;
+use super::model_files::{self, SELECT};
 use crate::lang::CheckedSpec;
 
 /// A Rust file with the models of several machines.
@@ -42,7 +42,7 @@ impl Tables {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(Failure::file(&path, error)),
         };
-        let select = page::select_path(Path::new(&spec.files[0].name));
+        let select = model_files::select_path(Path::new(&spec.files[0].name));
         let text = text.map(|text: String| text.replace(&select, SELECT));
         let tables = Self { path, text, select };
         match &tables.text {
@@ -57,12 +57,12 @@ impl Tables {
         let shown = self.path.display();
         let Some(text) = &self.text else {
             let text = emit::rust(std::slice::from_ref(set)).map_err(|e| self.refused(&AddError::Set(e)))?;
-            measuring::write(&self.path, &text.replace(SELECT, &self.select))?;
+            measure::write(&self.path, &text.replace(SELECT, &self.select))?;
             tell!("wrote {shown}, with the models of this machine");
             return Ok(());
         };
         let added = emit::add(text, set).map_err(|error| self.refused(&error))?;
-        measuring::write(&self.path, &added.text.replace(SELECT, &self.select))?;
+        measure::write(&self.path, &added.text.replace(SELECT, &self.select))?;
         let done = if added.replaced {
             "replaced this machine's models in"
         } else {

@@ -7,7 +7,7 @@ use strata_fit::emit::renamed as renamed_in_rust;
 use strata_model::{count, write_atomically};
 use strata_screen::{Failure, print, tell};
 
-use crate::lang::plan::Library;
+use crate::lang::checked::Library;
 use crate::lang::{self, CheckErrors, CheckedSpec};
 
 impl From<CheckErrors> for Failure {

@@ -9,7 +9,7 @@ use strata_model::{ModelSet, count, did_you_mean, kind_text, number_text, percen
 use strata_screen::{Failure, columns_of, print, tell, width, wrapped};
 
 use super::args::{ImpactOf, Scaling};
-use super::choosing::{known, no_such, numbers, placed, read};
+use super::choose::{known, no_such, numbers, placed, read};
 use super::values::Layout;
 use crate::impact::{Cause, Effect, Moved, Point, Subject, changed};
 use crate::lang::wrapped_to;

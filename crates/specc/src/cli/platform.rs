@@ -14,7 +14,7 @@ use strata_sim::Time;
 use strata_sim::platform::{Faults, MachineError, SimulatedMachine, Topology};
 use strata_sim::{Barrier, Figures};
 
-use super::choosing::read;
+use super::choose::read;
 use super::tables;
 use crate::lang::{CheckError, CheckErrors, ErrorCode};
 

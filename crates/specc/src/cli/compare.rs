@@ -11,10 +11,10 @@ use strata_screen::{Failure, print, shortened, tell, width, wrapped};
 
 use super::args::{Compare, CompareHow, Reading};
 use super::values::json_values;
-use super::{choosing, crossovers, exchange, racing};
+use super::{choose, import_export, race, thresholds};
 use crate::compare::{self, By, Change, LibraryChange, LineChange, ModelChange, Models, Part, Run, Verdict};
-use crate::crossovers::Crossover;
 use crate::race::NAMED;
+use crate::thresholds::intervals::Crossover;
 
 const SAMPLES: &str = "samples.txt";
 const MODELS: &str = "models.toml";
@@ -29,7 +29,7 @@ const NOTHING_JUDGED: u8 = 4;
 pub(super) fn compare(asked: &Compare) -> Result<(), Failure> {
     let Compare { before, after, run, how, race } = asked;
     if *run {
-        return racing::race([before, after.as_ref().unwrap_or(before)], race, how);
+        return race::race([before, after.as_ref().unwrap_or(before)], race, how);
     }
     let Some(after) = after else { return Err(Failure::Usage("the run after is missing".into())) };
     runs(&load(Path::new(before))?, &load(Path::new(after))?, how)
@@ -119,10 +119,10 @@ fn read(path: &Path) -> Result<Run, Failure> {
     let models = path.with_file_name(MODELS);
     let mut run = load_files(name, Some(path.to_owned()), None)?;
     let digest = std::fs::read(path).map(|bytes| sha256_hex(&bytes));
-    if let (Ok(set), Ok(digest)) = (choosing::read(&models), digest)
+    if let (Ok(set), Ok(digest)) = (choose::read(&models), digest)
         && set.samples_sha256 == digest
     {
-        run.evidence = crossovers::evidence(&models, &set, Some(path))?;
+        run.evidence = thresholds::evidence(&models, &set, Some(path))?;
         run.set = Some(set);
     }
     Ok(run)
@@ -131,13 +131,13 @@ fn read(path: &Path) -> Result<Run, Failure> {
 fn load_files(name: String, samples: Option<PathBuf>, models: Option<PathBuf>) -> Result<Run, Failure> {
     let mut run = Run { name, ..Run::default() };
     if let Some(models) = models {
-        let set = choosing::read(&models)?;
-        run.evidence = crossovers::evidence(&models, &set, None)?;
+        let set = choose::read(&models)?;
+        run.evidence = thresholds::evidence(&models, &set, None)?;
         run.samples.clone_from(&run.evidence.samples);
         run.set = Some(set);
     }
     if let Some(samples) = samples {
-        let imported = exchange::samples(&samples, &Reading::default(), &mut Sha256::default())?;
+        let imported = import_export::samples(&samples, &Reading::default(), &mut Sha256::default())?;
         imported.notes.iter().for_each(|note| tell!("warning: {note}"));
         run.samples = Some(imported.samples);
     }

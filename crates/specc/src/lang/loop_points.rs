@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use strata_model::expr::{CompileError, Program};
 
-use super::plan::LoopPlan;
+use super::checked::LoopPlan;
 
 /// A nest may have this many points and no more.
 pub const MAX_POINTS: u64 = 1_000_000;

@@ -12,8 +12,9 @@ use strata_model::{ModelSet, Platform, Samples, Sha256, write_atomically};
 use strata_screen::{Failure, print, tell};
 
 use super::args::{Export, Form, Reading, Round};
+use super::thresholds::{evidence, named};
 use super::values::PriceUnit;
-use super::{choosing, crossovers, rules};
+use super::{choose, rules};
 use crate::thresholds::{self, Limits};
 
 /// Reads samples in any of the formats; adds the bytes of the file to `digest`.
@@ -55,7 +56,7 @@ pub(super) fn samples_in(bytes: &[u8], name: &str, reading: &Reading) -> Result<
 fn selection(reading: &Reading) -> Result<Selection, Failure> {
     let Reading { metric, time, hold_out, model_column, inputs, differences, kinds, set, .. } =
         reading.clone();
-    let set = choosing::numbers(&ModelSet::default(), &set)?;
+    let set = choose::numbers(&ModelSet::default(), &set)?;
     let mut measures = time.into_iter();
     let (time, also) = (measures.next(), measures.collect());
     let model_columns = model_column;
@@ -166,7 +167,7 @@ fn prices_text(args: &Export, source: &Path) -> Result<String, Failure> {
     let fault = |why: String| Failure::Fault(format!("{}: {why}", source.display()));
     let unit = args.unit.clone().map(|PriceUnit { unit, factor }| (unit, factor));
     let pricing = Pricing { unit, round_up: args.round == Some(Round::Up) };
-    let set = choosing::read(source)?;
+    let set = choose::read(source)?;
     warn_of_exported(&set, source);
     let prices = Prices::new(&set, &pricing).map_err(fault)?;
     for warning in prices.left_out.iter().chain(&prices.warnings) {
@@ -203,7 +204,7 @@ fn samples_text(args: &Export, source: &Path) -> Result<String, Failure> {
     if let Some(model) = &args.model {
         if samples.model(model).is_none() {
             let there = samples.models.iter().map(|m| m.name.as_str());
-            return Err(choosing::no_such(source, "model", model, there));
+            return Err(choose::no_such(source, "model", model, there));
         }
         samples.models.retain(|m| m.name == *model);
     }
@@ -215,11 +216,11 @@ fn thresholds_text(args: &Export) -> Result<String, Failure> {
     let mut sets = Vec::new();
     let mut fitting = vec![false; args.at.len()];
     for source in &args.sources {
-        let set = choosing::read(source)?;
-        let evidence = crossovers::evidence(source, &set, None)?;
+        let set = choose::read(source)?;
+        let evidence = evidence(source, &set, None)?;
         let mut libraries = Vec::new();
-        for library in crossovers::named(&set, source, args.library.as_deref())? {
-            let competition = choosing::competition(&set, source, Some(&library.name))?;
+        for library in named(&set, source, args.library.as_deref())? {
+            let competition = choose::competition(&set, source, Some(&library.name))?;
             let mut fixed = Vec::new();
             for (binding, fits) in args.at.iter().zip(&mut fitting) {
                 if library.inputs.contains(&binding.name) {
@@ -227,8 +228,8 @@ fn thresholds_text(args: &Export) -> Result<String, Failure> {
                     *fits = true;
                 }
             }
-            choosing::warn_of_failed(&competition, source);
-            choosing::warn_of_round(&competition);
+            choose::warn_of_failed(&competition, source);
+            choose::warn_of_round(&competition);
             let (one, warnings) = thresholds::of(&set, &competition, &fixed, args.few.into(), &evidence)
                 .map_err(Failure::Usage)?;
             warnings.iter().for_each(|warning| tell!("warning: {warning}"));
@@ -254,7 +255,7 @@ fn thresholds_text(args: &Export) -> Result<String, Failure> {
 
 fn models_text(args: &Export, sources: &[PathBuf], emitter: SetsEmitter<'_>) -> Result<String, Failure> {
     only_whole(args)?;
-    let sets: Vec<_> = sources.iter().map(|source| choosing::read(source)).collect::<Result<_, _>>()?;
+    let sets: Vec<_> = sources.iter().map(|source| choose::read(source)).collect::<Result<_, _>>()?;
     sets.iter().zip(sources).for_each(|(set, source)| warn_of_exported(set, source));
     let names: Vec<String> = sources.iter().map(|source| source.display().to_string()).collect();
     emitter(&sets).map_err(|e| Failure::Fault(format!("{}: {e}", names.join(", "))))
@@ -266,7 +267,7 @@ fn warn_of_exported(set: &ModelSet, source: &Path) {
     let failed: Vec<&str> = failed.map(|model| model.name.as_str()).collect();
     if let Some(first) = failed.first() {
         let what = format!("`{}` failed verification and may predict anything", failed.join("`, `"));
-        choosing::tell_failed(&what, source, first);
+        choose::tell_failed(&what, source, first);
     }
 }
 

@@ -8,14 +8,14 @@ use strata_model::{Samples, write_atomically};
 use strata_report::{Help, Judged, Map, Report, write_residuals};
 use strata_screen::Failure;
 
-use super::measuring;
+use super::measure;
 use crate::advise::{self, Advised, Limits, Target};
 use crate::cargo;
 use crate::competition::Competition;
-use crate::crossings;
 use crate::fitting::Fitting;
 use crate::lang::CheckedSpec;
 use crate::points::{self, Site};
+use crate::thresholds::places;
 use crate::{curves, map};
 
 /// The most samples that the report advises.
@@ -97,7 +97,7 @@ pub fn write_models(
 /// `specc show` can hold the others fixed.
 fn marked(competition: &Competition) -> Option<Map> {
     let mut map = map::compute(competition, &[]).ok()?;
-    if let Ok(crossings) = crossings::compute(competition, &[], Some(&map.x.name)) {
+    if let Ok(crossings) = places::compute(competition, &[], Some(&map.x.name)) {
         map.crossings = crossings.marks(competition, &|_, _| true);
     }
     Some(map)
@@ -112,13 +112,13 @@ fn help(
     spec: Option<&CheckedSpec>,
 ) -> Option<Help> {
     let library = competition.name().to_owned();
-    let unsure = crossings::compute(competition, &[], None).ok()?.unsure();
+    let unsure = places::compute(competition, &[], None).ok()?.unsure();
     let advice = spec.and_then(|spec| {
         let site = fitting.set.platform.clone().map_or_else(|| Site::from(fitting.set.nodes()), Site::from);
         let spaces = points::spaces(spec, site).ok()?;
         let limits = Limits { count: NAMED, budget: f64::INFINITY, goals: Vec::new() };
         let target = [Target::Library(library.clone())];
-        advise::advise(&fitting.set, None, &spaces, &target, &measuring::measured(samples), &limits).ok()
+        advise::advise(&fitting.set, None, &spaces, &target, &measure::measured(samples), &limits).ok()
     });
     let advice = advice.unwrap_or_default();
     let named = |one: &Advised| {

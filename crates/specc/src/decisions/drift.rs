@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use strata_model::Samples;
 
 use super::Moved;
+use super::alternatives::Alternative;
 use super::regret::halves;
-use super::ways::Way;
 use crate::competition::Competition;
 
 /// The fewest points that judge a model.
@@ -14,7 +14,7 @@ const LEAST: usize = 6;
 
 /// The ratio of each model whose ways were timed at enough points.
 pub(super) fn of(
-    decisions: &[(Vec<f64>, Vec<Way>)],
+    decisions: &[(Vec<f64>, Vec<Alternative>)],
     competition: &Competition,
     times: &Samples,
 ) -> Vec<Moved> {

@@ -13,8 +13,8 @@ use strata_model::{Sha256, count, number_text, percent, rounded};
 use strata_screen::{Failure, print, tell, width};
 
 use super::args::{CompareHow, Race, Reading, Source};
-use super::comparing::{Code, Compared, change_text, folded, named, slower_text, where_text};
-use super::{exchange, revisions};
+use super::compare::{Code, Compared, change_text, folded, named, slower_text, where_text};
+use super::{import_export, revisions};
 use crate::bootstrap::mean;
 use crate::compare::{Change, ModelChange, Models, median};
 use crate::drive::{Interrupt, shell};
@@ -244,8 +244,8 @@ fn once(
         Some(results) if is_old || !results.exists() => {
             return Err(format!("did not write {}{}", results.display(), last()));
         }
-        Some(results) => exchange::samples(results, &reading(format), &mut Sha256::default()),
-        None => exchange::samples_in(ran.out.as_bytes(), "standard output", &reading(format)),
+        Some(results) => import_export::samples(results, &reading(format), &mut Sha256::default()),
+        None => import_export::samples_in(ran.out.as_bytes(), "standard output", &reading(format)),
     };
     let samples = read.map_err(|failure| match failure {
         Failure::Fault(why) | Failure::Usage(why) | Failure::Machine(why) | Failure::Stage(_, why) => {

@@ -9,8 +9,8 @@ use strata_model::{Kinds, ModelSet, Points, Samples, Sha256, kind_text, write_at
 use strata_screen::{Failure, print, tell, width};
 
 use super::args::{Advise, Reading, Refining, Target as On};
-use super::measuring::{self, Campaign};
-use super::{choosing, crossovers, exchange, specs, tables};
+use super::measure::{self, Campaign};
+use super::{choose, import_export, spec_files, tables, thresholds};
 use crate::advise::{self, Advice, Limits, Target};
 use crate::drive::Interrupt;
 use crate::emit;
@@ -21,8 +21,8 @@ use crate::refine::{self, End, Goals, Machine, Round};
 
 /// `specc advise`.
 pub(super) fn advise(args: &Advise) -> Result<(), Failure> {
-    let spec = specs::load(&args.spec)?;
-    let set = choosing::read(&args.models)?;
+    let spec = spec_files::load(&args.spec)?;
+    let set = choose::read(&args.models)?;
     let identity = emit::identity(&spec).ok();
     if let (Some(given), Some(fitted)) = (&identity, &set.spec)
         && given.sha256 != fitted.sha256
@@ -42,10 +42,12 @@ pub(super) fn advise(args: &Advise) -> Result<(), Failure> {
         )));
     }
     let samples = match &args.samples {
-        None => crossovers::evidence(&args.models, &set, None)?.samples,
-        Some(path) => Some(exchange::samples(path, &Reading::default(), &mut Sha256::default())?.samples),
+        None => thresholds::evidence(&args.models, &set, None)?.samples,
+        Some(path) => {
+            Some(import_export::samples(path, &Reading::default(), &mut Sha256::default())?.samples)
+        }
     };
-    let measured = samples.as_ref().map_or_else(Points::default, measuring::measured);
+    let measured = samples.as_ref().map_or_else(Points::default, measure::measured);
     let site = set.platform.clone().map_or_else(|| Site::from(set.nodes()), Site::from);
     let spaces = points::spaces(&spec, site).map_err(Failure::Fault)?;
     let targets = targets(&set, &args.targets, &args.models)?;
@@ -92,7 +94,7 @@ fn targets(set: &ModelSet, named: &[String], path: &Path) -> Result<Vec<Target>,
         } else {
             let libraries = set.libraries.iter().map(|l| l.name.as_str());
             let all = libraries.chain(set.models.iter().map(|m| m.name.as_str()));
-            Err(choosing::no_such(path, "library or model", name, all))
+            Err(choose::no_such(path, "library or model", name, all))
         }
     };
     named.iter().map(find).collect()
@@ -125,12 +127,12 @@ pub(super) fn refine<'a>(
     refining: &Refining,
     output: &Path,
 ) -> Result<(PathBuf, Campaign<'a>), Failure> {
-    let given = measuring::given(target)?;
+    let given = measure::given(target)?;
     let campaign = Campaign::new(spec, target, output)?;
     let spaces = points::spaces(spec, campaign.site()).map_err(Failure::Fault)?;
     let mut start = match given {
         Some(points) => {
-            measuring::check(&points, &campaign)?;
+            measure::check(&points, &campaign)?;
             points
         }
         None => refine::pilot(&spaces),
@@ -138,7 +140,7 @@ pub(super) fn refine<'a>(
     let earlier = if target.resume { campaign.earlier() } else { Points::default() };
     if !earlier.is_empty() {
         start = if target.points.is_some() { start } else { Points::default() };
-        measuring::join(&mut start, &earlier);
+        measure::join(&mut start, &earlier);
     }
     let verify: usize = spaces.iter().map(|space| space.verify() as usize).sum();
     let loops: usize = spaces.iter().map(|space| space.loops().len()).sum();

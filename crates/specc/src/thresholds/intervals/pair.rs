@@ -6,7 +6,7 @@ use strata_interchange::emit::thresholds::FLAT;
 use strata_model::set::Sensitivity;
 
 use crate::competition::Competition;
-use crate::crossings::{Scale, Segment, Way};
+use crate::thresholds::places::{Scale, Segment, Way};
 
 /// The number of values over the whole range, and of values about the change.
 const SPREAD: usize = 256;

@@ -3,7 +3,7 @@
 use strata_screen::Failure;
 
 use super::args::RunOf;
-use super::machine::cores;
+use super::machine_load::cores;
 use crate::drive::{On, OwnProgram};
 
 /// Builds and runs a package's own program; ends as it does.

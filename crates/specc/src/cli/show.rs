@@ -7,14 +7,12 @@ use strata_report::{Axis, Cell, Map};
 use strata_screen::{Failure, print, width};
 
 use super::args::{Binding, ShowOf};
-use super::choosing::{
-    competition, known, no_such_name, numbers, placed, read, warn_of_failed, warn_of_round,
-};
+use super::choose::{competition, known, no_such_name, numbers, placed, read, warn_of_failed, warn_of_round};
 use super::tables::map_table;
 use super::values::{Layout, json_value, json_values};
-use super::{models, winners};
-use crate::crossings::{self, Crossing, Crossings, Segment};
+use super::{model_text, summary};
 use crate::map;
+use crate::thresholds::places::{self, Crossing, Crossings, Segment};
 
 /// `specc show`.
 pub(super) fn show(path: &Path, asked: &ShowOf) -> Result<(), Failure> {
@@ -31,10 +29,10 @@ pub(super) fn show(path: &Path, asked: &ShowOf) -> Result<(), Failure> {
     });
     let of_library = *grid || *json || by.is_some() || nodes.is_some() || !inputs.is_empty();
     match name {
-        None if !of_library => return models::all(&set, path),
+        None if !of_library => return model_text::all(&set, path),
         Some(name) if set.library(name).is_none() => {
             return match set.model(name) {
-                Some(model) if !of_library => models::one(&set, path, model),
+                Some(model) if !of_library => model_text::one(&set, path, model),
                 Some(_) => {
                     Err(Failure::Usage(format!("`{name}` is a model: its name is all that `show` takes")))
                 }
@@ -58,7 +56,7 @@ pub(super) fn show(path: &Path, asked: &ShowOf) -> Result<(), Failure> {
         let all = competition.inputs().join(", ");
         return Err(usage(format!("--by: {what} has no input `{by}`{meant}; it has {all}")));
     }
-    let along = || crossings::compute(&competition, &fixed, by.as_deref()).map_err(usage);
+    let along = || places::compute(&competition, &fixed, by.as_deref()).map_err(usage);
     if *json {
         let grid = map::compute(&competition, &fixed).map_err(usage)?;
         print(json_of(&grid, &along()?))
@@ -66,7 +64,7 @@ pub(super) fn show(path: &Path, asked: &ShowOf) -> Result<(), Failure> {
         print(map_table(&map::compute(&competition, &fixed).map_err(usage)?, width()))
     } else {
         let Some(library) = set.library(competition.name()) else { return Ok(()) };
-        print(winners::block(&set, library, Some(&along()?), width()))
+        print(summary::block(&set, library, Some(&along()?), width()))
     }
 }
 
@@ -114,7 +112,7 @@ fn crossings_json(crossings: &Crossings) -> Value {
             "to": crossings.name(crossing.to),
         })
     };
-    let line = |line: &crossings::Line| {
+    let line = |line: &places::Line| {
         json!({
             "at": crossings.across.as_deref().zip(line.at).map(|(input, at)| json_value(&crossings.kinds, input, at)),
             "segments": line.segments.iter().map(segment).collect::<Vec<_>>(),

@@ -7,7 +7,7 @@ use strata_model::plan::PlanPoint;
 use strata_select::{choice::Outcome, table::Step};
 
 use crate::competition::Competition;
-use crate::lang::plan::{Candidate, CheckedSpec, Library, Parameter};
+use crate::lang::checked::{Candidate, CheckedSpec, Library, Parameter};
 use crate::points::{Draws, Site, Space};
 
 /// The number of values from all over a parameter's range.
@@ -23,7 +23,7 @@ const FACTOR: f64 = 1.25;
 
 /// A candidate with its parameters, at one input.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Way {
+pub(super) struct Alternative {
     pub(super) candidate: usize,
     pub(super) parameters: Vec<i64>,
     /// The model that predicts it, and the point at which that is measured.
@@ -33,7 +33,7 @@ pub(super) struct Way {
     pub(super) inputs: usize,
 }
 
-impl Way {
+impl Alternative {
     /// The pin: `quick:16`.
     pub(super) fn pin(&self, competition: &Competition) -> String {
         pin(competition.candidates()[self.candidate].name, &self.parameters)
@@ -46,7 +46,7 @@ pub(crate) fn pin(name: &str, parameters: &[i64]) -> String {
 }
 
 /// The inputs of the search for ways.
-pub(super) struct Ways<'a> {
+pub(super) struct Alternatives<'a> {
     library: &'a Library,
     competition: &'a Competition,
     /// By candidate; `None` if its time is not measured by itself.
@@ -62,7 +62,7 @@ struct Measurable<'a> {
     values: Vec<Vec<i64>>,
 }
 
-impl<'a> Ways<'a> {
+impl<'a> Alternatives<'a> {
     pub(super) fn new(
         spec: &'a CheckedSpec,
         (library, site): (&'a Library, &'a Site),
@@ -112,9 +112,9 @@ impl<'a> Ways<'a> {
 
     /// The ways that apply at `inputs` and can be measured: the choice of the models, the way that
     /// is `held`, and others that might be faster.
-    pub(super) fn at(&self, inputs: &[f64], held: Option<(usize, Vec<i64>)>) -> Vec<Way> {
+    pub(super) fn at(&self, inputs: &[f64], held: Option<(usize, Vec<i64>)>) -> Vec<Alternative> {
         let Ok(choice) = self.competition.choose(inputs, None) else { return Vec::new() };
-        let mut ways: Vec<Way> = Vec::new();
+        let mut ways: Vec<Alternative> = Vec::new();
         for (index, (_, outcome)) in choice.outcomes().enumerate() {
             let Some(measurable) = &self.candidates[index] else { continue };
             let parameters = &measurable.candidate.parameters;
@@ -150,7 +150,7 @@ impl<'a> Ways<'a> {
         measurable: &Measurable<'_>,
         inputs: &[f64],
         parameters: Vec<i64>,
-    ) -> Option<Way> {
+    ) -> Option<Alternative> {
         let nodes = self.competition.nodes() as f64;
         let all: Vec<f64> = inputs
             .iter()
@@ -162,7 +162,7 @@ impl<'a> Ways<'a> {
         let values: Vec<f64> = measurable.arguments.iter().map(|argument| argument.eval(&all)).collect();
         let point = measurable.space.at_inputs(&values)?;
         let model = measurable.space.name().to_owned();
-        Some(Way { candidate, parameters, model, point, inputs: values.len() })
+        Some(Alternative { candidate, parameters, model, point, inputs: values.len() })
     }
 }
 

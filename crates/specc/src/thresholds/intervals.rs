@@ -1,7 +1,7 @@
 //! Crossovers: the input values at which the choice changes, as constants for programs, each with
 //! an interval and with the loss from other constants.
 //!
-//! The places are those of [`crossings`]. If the samples lie beside the models, an interval comes
+//! The places are those of [`super::places`]. If the samples lie beside the models, an interval comes
 //! from a bootstrap: the coefficients are drawn as repeated measurements would give them. If both
 //! ways were timed at the same values, the threshold that GMP's `tuneup` would compute from these
 //! timings is given too.
@@ -17,7 +17,7 @@ use strata_model::set::SetError;
 use strata_model::{ModelSet, Samples};
 
 use crate::competition::Competition;
-use crate::crossings::{self, Crossings, Line, Segment, Way};
+use crate::thresholds::places::{self, Crossings, Line, Segment, Way};
 
 use pair::Pair;
 use spread::Spread;
@@ -91,10 +91,10 @@ pub struct Crossovers {
 }
 
 /// Finds the crossovers along `by`, or along the input with the widest range that `fixed` leaves
-/// free; see [`crossings::compute`].
+/// free; see [`places::compute`].
 ///
 /// # Errors
-/// A message: see [`crossings::compute`].
+/// A message: see [`places::compute`].
 pub fn compute(
     set: &ModelSet,
     competition: &Competition,
@@ -102,7 +102,7 @@ pub fn compute(
     by: Option<&str>,
     evidence: &Evidence,
 ) -> Result<Crossovers, String> {
-    let crossings = crossings::compute(competition, fixed, by)?;
+    let crossings = places::compute(competition, fixed, by)?;
     let spread =
         Spread::of(set, competition.nodes(), evidence).map_err(|error: SetError| error.to_string())?;
     let mut involved = BTreeSet::new();
@@ -125,11 +125,11 @@ impl Walk<'_> {
     /// The crossovers of a line. Adds the indices of the fitted models behind them to `involved`.
     fn line(&self, line: &Line, involved: &mut BTreeSet<usize>) -> Result<Chain, String> {
         let Self { set, competition, crossings, spread, evidence } = *self;
-        let (mut segments, lost) = crossings::important(line, LOST);
+        let (mut segments, lost) = places::important(line, LOST);
         let Some(by) = competition.inputs().iter().position(|input| *input == crossings.by) else {
             return Ok(Chain { segments, crossovers: Vec::new(), lost });
         };
-        let scale = crossings::scale(competition, by)?;
+        let scale = places::scale(competition, by)?;
         let inputs = crossings.inputs(competition, line, scale.low);
         let mut crossovers = Vec::new();
         for place in 1..segments.len() {

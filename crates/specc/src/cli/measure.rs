@@ -11,14 +11,14 @@ use strata_report::Judged;
 use strata_screen::{Failure, tell};
 
 use super::args::Target;
-use super::machine::{self, Watch};
+use super::machine_load::{self, Watch};
 use super::values::Layout;
 use crate::competition::Competition;
 use crate::decisions::{self, Decisions, Drawn, Held, Like, Saved};
 use crate::drive::{self, Launcher, On, PADDING, Program};
 use crate::emit::{self, Emitted};
 use crate::lang::CheckedSpec;
-use crate::lang::plan::MachineKind;
+use crate::lang::checked::MachineKind;
 use crate::points::{self, Site};
 
 /// Relative noise of a sample below which more time is not advised.
@@ -58,7 +58,7 @@ pub struct Campaign<'a> {
 
 /// The default number of nodes of a spec: one, unless its work or its choices depend on the nodes.
 pub(super) fn nodes_of(spec: &CheckedSpec) -> usize {
-    if spec.uses_nodes() { machine::cores() } else { 1 }
+    if spec.uses_nodes() { machine_load::cores() } else { 1 }
 }
 
 impl Target {
@@ -227,7 +227,7 @@ impl<'a> Campaign<'a> {
             return Ok(());
         }
         let drive::RunOptions { on, nodes, hosts, .. } = &self.options;
-        machine::announce(on, nodes / hosts.unwrap_or(1).max(1), self.launcher()?.as_ref());
+        machine_load::announce(on, nodes / hosts.unwrap_or(1).max(1), self.launcher()?.as_ref());
         Ok(())
     }
 

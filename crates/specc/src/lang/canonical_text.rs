@@ -11,11 +11,11 @@ use strata_model::expr::{Expr, RESERVED};
 use strata_model::platform::HOSTS;
 
 use super::ast::{Code, Step};
-use super::code::block;
-use super::plan::{
+use super::checked::{
     Binding, Candidate, CheckedSpec, Library, Limits, Measured, Model, ModelKind, ModelOptions,
 };
-use super::plan::{Parameter, Repeated, SpecFile, Timed};
+use super::checked::{Parameter, Repeated, SpecFile, Timed};
+use super::code::block;
 use super::print::{INDENT, WIDTH, candidate, header, respaced, sign};
 use super::wrap::{filled, wrapped};
 

@@ -10,9 +10,9 @@ use strata_screen::{Failure, print, tell, width, wrapped};
 use strata_select::Pin;
 
 use super::args::{Check, Holding, Specs, Target};
-use super::folder::Lock;
-use super::measuring::Campaign;
-use super::{choosing, guidelines, rules, specs};
+use super::measure::Campaign;
+use super::output_lock::Lock;
+use super::{choose, guidelines, rules, spec_files};
 use crate::competition::Competition;
 use crate::decisions::{Compared, Held, Moved};
 use crate::emit;
@@ -41,8 +41,8 @@ pub(super) fn check(asked: &Check) -> Result<(), Failure> {
             rules::check(&specs.specs, *kind, &nodes.iter().map(|layout| layout.nodes()).collect::<Vec<_>>())
         }
         _ if *guidelines => guidelines::check(&specs.specs),
-        _ if *fmt || *formatted => specs::format(&specs.specs, *formatted),
-        _ => specs::check(&specs.specs, *json),
+        _ if *fmt || *formatted => spec_files::format(&specs.specs, *formatted),
+        _ => spec_files::check(&specs.specs, *json),
     }
 }
 
@@ -55,19 +55,19 @@ pub(super) fn verify(
     output: &Path,
 ) -> Result<(), Failure> {
     let Holding { calls, target, .. } = holding;
-    let spec = specs::load(&specs.specs)?;
+    let spec = spec_files::load(&specs.specs)?;
     let like = calls.read(&spec)?;
-    let set = choosing::read(models)?;
-    choosing::same_kinds(&spec, &set, models)?;
+    let set = choose::read(models)?;
+    choose::same_kinds(&spec, &set, models)?;
     if target.nodes.len() > 1 {
         return Err(Failure::Usage("--nodes: one number of nodes at a time".into()));
     }
     if set.libraries.is_empty() {
-        return Err(choosing::no_library(models));
+        return Err(choose::no_library(models));
     }
     let subject = Subject::of(holding, &set, models)?;
     for library in set.libraries.iter().filter(|library| subject.is_about(&library.name)) {
-        choosing::warn_of_failed(&choosing::competition(&set, models, Some(&library.name))?, models);
+        choose::warn_of_failed(&choose::competition(&set, models, Some(&library.name))?, models);
     }
     let _lock = Lock::take(output)?;
     // The inputs differ from those of the calibration's decisions.
@@ -157,7 +157,7 @@ impl Subject {
         }
         let Some(text) = &holding.constant else { return Ok(Self::Models) };
         let pin = Pin::parse(text).map_err(|error| Failure::Usage(format!("--constant: {error}")))?;
-        let competition = choosing::competition(set, models, Some(pin.library))?;
+        let competition = choose::competition(set, models, Some(pin.library))?;
         if constant(&competition, &pin).is_none() {
             let names: Vec<&str> = competition.candidates().iter().map(|row| row.name).collect();
             return Err(Failure::Usage(format!(

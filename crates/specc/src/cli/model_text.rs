@@ -8,7 +8,7 @@ use strata_screen::{
     self as screen, Failure, JOINED, columns_of, print, shortened, wrapped, wrapped_formula,
 };
 
-use super::{choosing, winners};
+use super::{choose, summary};
 use crate::competition::Competition;
 
 /// The verdicts from the best to the worst, with their labels in counts.
@@ -108,11 +108,11 @@ pub(super) fn all(set: &ModelSet, path: &Path) -> Result<(), Failure> {
     for library in &set.libraries {
         // Where the candidates cannot compete, the library's block says why.
         if let Ok(competition) = Competition::new(set, &library.name) {
-            choosing::warn_of_failed(&competition, path);
-            choosing::warn_of_round(&competition);
+            choose::warn_of_failed(&competition, path);
+            choose::warn_of_round(&competition);
         }
     }
-    let (libraries, lines) = (winners::libraries(set, screen::width()), lines(set, screen::width()));
+    let (libraries, lines) = (summary::libraries(set, screen::width()), lines(set, screen::width()));
     let between = if libraries.is_empty() || lines.is_empty() { "" } else { "\n\n" };
     print(format_args!("{libraries}{between}{lines}"))
 }

@@ -11,21 +11,21 @@ use strata_report::fit_json;
 use strata_screen::{self as screen, Failure, print, tell, wrapped};
 use strata_select::say;
 
-use super::adding::Tables;
+use super::add_tables::Tables;
 use super::args::{Calibrate, Fit, How, Job, Reading, Specs, Target};
-use super::exchange;
-use super::folder::Lock;
-use super::measuring::Decided;
-use super::next::Use;
+use super::import_export;
+use super::measure::Decided;
+use super::next_steps::Use;
+use super::output_lock::Lock;
 use super::values::Layout;
-use super::{choosing, jobs, measuring, models, next, page, refining, specs, winners};
+use super::{choose, job, measure, model_files, model_text, next_steps, refine, spec_files, summary};
 use crate::decisions::Like;
 use crate::drive::{DriveError, On};
 use crate::emit::{self, EmitError};
 use crate::fitting::{self, Fitting, Overrides};
 use crate::lang::CheckedSpec;
-use crate::lang::plan::Library;
-use crate::{otherwise, thresholds};
+use crate::lang::checked::Library;
+use crate::{call_modes, thresholds};
 
 impl From<DriveError> for Failure {
     fn from(error: DriveError) -> Self {
@@ -51,22 +51,22 @@ pub(super) fn emit(
     job: &Job,
     output: &Path,
 ) -> Result<(), Failure> {
-    let spec = specs::load(&specs.specs)?;
+    let spec = spec_files::load(&specs.specs)?;
     if job.job.is_some() {
-        jobs::check(&spec, nodes, job)?;
+        job::check(&spec, nodes, job)?;
     }
     let _lock = Lock::take(output)?;
     let mut numbers: BTreeSet<_> = nodes.iter().map(|layout| (layout.nodes(), layout.hosts())).collect();
     if numbers.is_empty() {
-        numbers.insert((measuring::nodes_of(&spec), None));
+        numbers.insert((measure::nodes_of(&spec), None));
     }
     let alone = numbers.iter().all(|(nodes, _)| *nodes == 1);
     let emitted = emit::emit(&spec, output, features, alone)?;
     let sites = numbers.into_iter().map(|(nodes, hosts)| On::Threads.platform(nodes, hosts).into());
-    let plan = measuring::plan(&spec, &emitted, sites, 1, (&Points::default(), None))?;
-    measuring::write(&output.join("plan.txt"), &plan.to_text())?;
+    let plan = measure::plan(&spec, &emitted, sites, 1, (&Points::default(), None))?;
+    measure::write(&output.join("plan.txt"), &plan.to_text())?;
     if let Some(scheduler) = job.job {
-        jobs::write(&emitted, (&specs.specs, nodes, features), scheduler, job, output)?;
+        job::write(&emitted, (&specs.specs, nodes, features), scheduler, job, output)?;
     }
     print(emitted.folder.display())
 }
@@ -74,11 +74,11 @@ pub(super) fn emit(
 /// `specc calibrate --only-samples`.
 fn profile(spec: &CheckedSpec, target: &Target, output: &Path) -> Result<(), Failure> {
     let (samples, _) =
-        measuring::on_each(target, output, &|target, output| measuring::measure(spec, target, output))?;
+        measure::on_each(target, output, &|target, output| measure::measure(spec, target, output))?;
     let bytes = fs::read(&samples).map_err(|e| Failure::file(&samples, e))?;
     let measured =
         Samples::read(&*bytes, &samples.display().to_string()).map_err(|e| Failure::Fault(e.to_string()))?;
-    otherwise::all(&measured).for_each(|note| say!("note: {note}"));
+    call_modes::all(&measured).for_each(|note| say!("note: {note}"));
     print(samples.display())
 }
 
@@ -102,7 +102,7 @@ impl From<&How> for Overrides {
 
 /// `specc fit`.
 pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
-    let spec = if args.spec.is_empty() { None } else { Some(specs::load(&args.spec)?) };
+    let spec = if args.spec.is_empty() { None } else { Some(spec_files::load(&args.spec)?) };
     let _lock = args.output.as_deref().map(Lock::take).transpose()?;
     let kinds = spec.as_ref().map_or_else(Kinds::new, |spec| spec.kinds.clone());
     let reading = Reading { differences: args.how.absolute, kinds, ..args.reading.clone() };
@@ -112,7 +112,7 @@ pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
         let limited = spec.as_ref().map(|spec| thresholds::limit(set, spec, &Like::default()));
         limited.iter().flatten().for_each(|note| tell!("{note}"));
         match (&spec, &args.samples[..]) {
-            (Some(spec), [samples]) => measuring::judge_by_earlier(spec, samples, set).map(Decided::of),
+            (Some(spec), [samples]) => measure::judge_by_earlier(spec, samples, set).map(Decided::of),
             _ => Ok(Decided::default()),
         }
     };
@@ -132,7 +132,7 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
     let Calibrate { specs, target, refining, how, output, calls, only_samples, keep, install, add, json } =
         args;
     let (output, json) = (&output.output, *json);
-    let spec = specs::load(&specs.specs)?;
+    let spec = spec_files::load(&specs.specs)?;
     let like = calls.read(&spec)?;
     let earlier = keep.as_deref().map(|path| earlier(path, &spec)).transpose()?;
     if *install {
@@ -155,9 +155,9 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
     let for_samples = if is_choosing(&spec) { budget * (1.0 - DECIDING) } else { budget };
     let for_samples = Target { budget: Duration::from_secs_f64(for_samples), ..target.clone() };
     let (samples, campaign) =
-        measuring::on_each(&for_samples, output, &|target, output| match refining.refine {
-            true => refining::refine(&spec, target, refining, output),
-            false => measuring::measure(&spec, target, output),
+        measure::on_each(&for_samples, output, &|target, output| match refining.refine {
+            true => refine::refine(&spec, target, refining, output),
+            false => measure::measure(&spec, target, output),
         })?;
     let code = emit::code_hash(&spec, &target.features.features)?;
     let decide = &mut |set: &mut ModelSet, spent: f64| {
@@ -169,8 +169,8 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
             false => Ok(Decided::default()),
         };
         let took = spent + decided.as_ref().map_or(0.0, |decided| decided.seconds);
-        if target.nodes.len() < 2 && measuring::longer(target, output).is_none() {
-            measuring::ended(took, budget).iter().for_each(|note| tell!("{note}"));
+        if target.nodes.len() < 2 && measure::longer(target, output).is_none() {
+            measure::ended(took, budget).iter().for_each(|note| tell!("{note}"));
         }
         decided
     };
@@ -181,7 +181,7 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
     let finished =
         finish(source, Some(&spec), &how, decide, files, screen).map_err(|failure| match failure {
             Failure::Fault(message) => {
-                let more = measuring::longer(target, output).filter(|_| !refining.refine);
+                let more = measure::longer(target, output).filter(|_| !refining.refine);
                 Failure::Fault(more.map_or(message.clone(), |more| format!("{message}\n{more}")))
             }
             other => other,
@@ -212,7 +212,7 @@ fn is_choosing(spec: &CheckedSpec) -> bool {
 /// # Errors
 /// They cannot be read, or are of another version of the spec.
 fn earlier(path: &Path, spec: &CheckedSpec) -> Result<ModelSet, Failure> {
-    let set = choosing::read(path)?;
+    let set = choose::read(path)?;
     match emit::identity(spec).is_ok_and(|id| set.spec.as_ref().is_some_and(|of| of.sha256 == id.sha256)) {
         true => Ok(set),
         false => Err(Failure::Fault(format!(
@@ -252,7 +252,7 @@ fn finish(
     let name = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
     let (mut samples, mut notes, mut digest) = (Samples::default(), Vec::new(), Sha256::default());
     for (number, path) in paths.iter().enumerate() {
-        let read = exchange::samples(path, reading, &mut digest)?;
+        let read = import_export::samples(path, reading, &mut digest)?;
         notes.extend(read.notes);
         if number == 0 {
             samples = read.samples;
@@ -280,10 +280,10 @@ fn finish(
     let output = output.filter(|_| !fitting.set.models.is_empty() || fitting.failures.is_empty());
     let is_kept = decided.as_ref().is_ok_and(|decided| decided.is_kept);
     let output = output.filter(|_| !is_kept);
-    let most = if residuals { usize::MAX } else { page::MOST_RESIDUALS };
+    let most = if residuals { usize::MAX } else { model_files::MOST_RESIDUALS };
     if let Some(folder) = output {
         let judged = decided.as_ref().map_or(&[][..], |decided| &decided.judged);
-        page::write_models(folder, &fitting, &samples, (spec, judged), most)?;
+        model_files::write_models(folder, &fitting, &samples, (spec, judged), most)?;
     }
     for warning in &fitting.warnings {
         tell!("warning: {warning}");
@@ -295,7 +295,7 @@ fn finish(
     if screen != Screen::Decision {
         fitting.untrusted.iter().for_each(|reason| tell!("warning: {reason}"));
     }
-    if let Some(advice) = measuring::more_time(&samples, &fitting.set) {
+    if let Some(advice) = measure::more_time(&samples, &fitting.set) {
         tell!("{advice}");
     }
     // Samples from `specc` include some for verification; imported samples include them only with
@@ -320,7 +320,7 @@ fn finish(
                 true => Use::ReadAtStart,
                 false => Use::Copied,
             };
-            say!("{}", next::steps(&fitting.set, folder, used, screen::width_of_stderr()));
+            say!("{}", next_steps::steps(&fitting.set, folder, used, screen::width_of_stderr()));
         }
     }
     if is_kept {
@@ -340,7 +340,7 @@ fn show(fitting: &Fitting, output: Option<&Path>, screen: Screen) -> Result<(), 
     if screen == Screen::Json {
         return print(fit_json(set));
     }
-    let libraries = winners::libraries(set, width);
+    let libraries = summary::libraries(set, width);
     if !libraries.is_empty() {
         print(&libraries)?;
     }
@@ -349,8 +349,8 @@ fn show(fitting: &Fitting, output: Option<&Path>, screen: Screen) -> Result<(), 
     }
     if screen == Screen::Decision {
         let file = output.map(|folder| folder.join("models.toml"));
-        return print(wrapped(&models::summary(set, file.as_deref()), width, "  "));
+        return print(wrapped(&model_text::summary(set, file.as_deref()), width, "  "));
     }
     let between = if libraries.is_empty() { "" } else { "\n" };
-    print(format_args!("{between}{}", models::lines(set, width)))
+    print(format_args!("{between}{}", model_text::lines(set, width)))
 }

@@ -6,7 +6,7 @@ use strata_model::platform::CORES;
 use strata_model::set::Named;
 use strata_model::{Expr, Platform};
 
-use crate::lang::plan::{Candidate, Model as SpecModel};
+use crate::lang::checked::{Candidate, Model as SpecModel};
 
 /// The number of a machine name, for the fit.
 fn word(platform: Option<&Platform>, name: &str) -> Option<Expr> {

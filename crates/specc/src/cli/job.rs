@@ -7,12 +7,12 @@ use std::time::Duration;
 use strata_screen::{Failure, tell};
 
 use super::args::{Job, Scheduler};
-use super::measuring;
+use super::measure;
 use super::values::Layout;
 use crate::drive::Launcher;
 use crate::emit::Emitted;
 use crate::lang::CheckedSpec;
-use crate::lang::plan::MachineKind;
+use crate::lang::checked::MachineKind;
 
 /// The script's name.
 const NAME: &str = "job.sh";
@@ -160,7 +160,7 @@ exec "$specc" calibrate{calibrate}
             r#""$out/build""#
         },
     );
-    measuring::write(&path, &text)?;
+    measure::write(&path, &text)?;
     tell!(
         "`{} {path}` submits it, and again goes on after its time limit or adds an allocation; `sh {path} build` \
          compiles before, for compute nodes without a compiler",

@@ -4,8 +4,8 @@ use strata_model::expr::{BinaryOp, Expr};
 use strata_select::table::Step;
 
 use super::check::bounds_of;
+use super::checked::{Candidate, Parameter};
 use super::machine::with_numbers;
-use super::plan::{Candidate, Parameter};
 
 /// What a word of the machine stands for, where it is known.
 pub(crate) type Numbers<'a> = &'a dyn Fn(&str) -> Option<f64>;

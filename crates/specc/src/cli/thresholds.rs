@@ -9,14 +9,14 @@ use strata_model::{ModelSet, Samples, count, grouped, percent, sha256_hex};
 use strata_screen::{Failure, columns_of, print, tell, width, wrapped};
 
 use super::args::{Binding, ThresholdsOf};
-use super::choosing::{competition, known, no_library, numbers, placed, read, warn_of_failed, warn_of_round};
-use super::comparing::folded;
-use super::measuring::DECISIONS;
+use super::choose::{competition, known, no_library, numbers, placed, read, warn_of_failed, warn_of_round};
+use super::compare::folded;
+use super::measure::DECISIONS;
 use super::values::{Layout, json_value, json_values};
 use crate::competition::Competition;
-use crate::crossings::Crossings;
-use crate::crossovers::{self, Chain, Crossover, Crossovers, Evidence, Origin, Tuneup};
 use crate::decisions::pin;
+use crate::thresholds::intervals::{self, Chain, Crossover, Crossovers, Evidence, Origin, Tuneup};
+use crate::thresholds::places::Crossings;
 use crate::thresholds::{self, Few, Limits, Taken};
 
 /// `specc thresholds`.
@@ -143,7 +143,7 @@ pub(super) fn of_library(
         return Err(Failure::Usage(format!("--by: {what} has no input `{by}`{meant}; it has {all}")));
     }
     let fixed = numbers(set, at)?;
-    crossovers::compute(set, competition, &fixed, by, evidence).map_err(Failure::Usage)
+    intervals::compute(set, competition, &fixed, by, evidence).map_err(Failure::Usage)
 }
 
 /// Reads the samples of the fit and the timed decisions that lie beside a model set.

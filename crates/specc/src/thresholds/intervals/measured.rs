@@ -8,7 +8,7 @@ use strata_model::{ModelSet, Samples};
 use super::Evidence;
 use super::tuneup::Both;
 use crate::competition::Competition;
-use crate::crossings::{Segment, Way};
+use crate::thresholds::places::{Segment, Way};
 
 /// Inputs that differ by less are equal.
 const EQUAL: f64 = 1e-9;
