@@ -79,7 +79,7 @@ shipped! {
     sort_local "../../../crates/sort/src/local/models.rs": LocalSort;
     sort_rdst "../../../crates/sort/src/local/tuner/models.rs": RdstStep;
     stencil "../../../crates/stencil/src/models.rs": Stencil;
-    stencil_exchange "../../../crates/stencil/src/exchange_models.rs": StencilWave, StencilExchange;
+    stencil_exchange "../../../crates/stencil/src/exchange/models.rs": StencilWave, StencilExchange;
     stencil_halo "../../../crates/stencil/src/halo/models.rs": HaloExchange;
     tcs "../../../crates/tcs/src/patterns/models.rs":
         PatternScatter, PatternGather, PatternReduce, PatternExchange, PatternHalo, PatternTranspose,

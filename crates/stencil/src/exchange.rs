@@ -7,13 +7,17 @@
 //! node sends that data only after the port of exchange *k* is open again. If data go only one way
 //! between two nodes, one element goes the other way in their place.
 
+pub(crate) mod models;
+pub(crate) mod requests;
+mod way;
+
 use std::ops::Range;
 
 use bytemuck::Pod;
 use strata_runtime::{Block, Node, Work};
 
-use crate::Way;
-use crate::requests::Requests;
+use requests::Requests;
+pub use way::Way;
 
 /// Arrays from and to which an exchange copies. `A` describes some of their elements: an area.
 pub(crate) trait Arrays<T, A> {

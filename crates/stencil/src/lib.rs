@@ -42,7 +42,6 @@
 pub mod edge;
 mod error;
 mod exchange;
-mod exchange_models;
 mod grid;
 pub mod halo;
 pub mod layout;
@@ -55,7 +54,6 @@ mod plain;
 mod points;
 mod problem;
 pub mod profile;
-mod requests;
 mod settings;
 pub mod snapshot;
 mod solution;
@@ -66,9 +64,9 @@ mod volume;
 
 pub use edge::{Edge, Side};
 pub use error::StencilError;
+pub use exchange::Way;
 pub use grid::Grid;
 pub use halo::Halo;
-pub use layout::Way;
 pub use models::Stencil;
 pub use settings::{Method, Progress};
 pub use solution::Solution;

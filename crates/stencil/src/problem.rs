@@ -6,7 +6,7 @@ use strata_runtime::Node;
 use strata_runtime::select::{ALL, Options, Selector, which};
 use strata_select::{Library as _, Question, Source, choice::Note, models::Models, table::Prediction};
 
-use crate::exchange_models::{StencilExchange, StencilWave};
+use crate::exchange::models::{StencilExchange, StencilWave};
 use crate::models::Stencil;
 use crate::part::Part;
 use crate::plain::Plain;

@@ -5,11 +5,11 @@
 use strata_runtime::Node;
 use strata_runtime::select::TimedOnNodes;
 
-use crate::exchange_models::StencilExchange;
+use crate::exchange::models::StencilExchange;
 use crate::halo::HaloExchange;
 use crate::problem::{Problem as _, solve_in};
 use crate::solver::{Limits, Solver};
-use crate::{Grid, Halo, Solution, StencilError, Value, Volume, Way, layout::Layout, requests};
+use crate::{Grid, Halo, Solution, StencilError, Value, Volume, Way, exchange::requests, layout::Layout};
 
 /// Solves `grid` with `layout`, regardless of models.
 ///
@@ -246,7 +246,7 @@ fn exchanges_timed(
 /// The elements between two rows.
 const APART: usize = 64;
 
-/// The ways of exchanging the halos of arrays time themselves as `specs/stencil/arrays` does.
+/// The ways of exchanging the halos of arrays time themselves as `specs/stencil/halo` does.
 impl TimedOnNodes for HaloExchange {
     fn seconds(self, node: &mut Node, inputs: &[f64], _: u64) -> Option<f64> {
         let inputs: &[f64; 4] = inputs.try_into().ok()?;

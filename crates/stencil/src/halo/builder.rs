@@ -12,7 +12,7 @@ use super::region::Fields;
 use super::shape::{Axis, MOST_AXES, Shape, WORDS, check, of_grid};
 use super::{Halo, HaloError, HaloExchange, Places, slots};
 use crate::exchange::{Exchange, Numbers};
-use crate::{Way, memory, requests};
+use crate::{Way, exchange::requests, memory};
 
 /// The places of elements in memory, as the program describes them.
 #[derive(Clone, Copy, Debug)]

@@ -123,7 +123,7 @@ impl Taken {
     }
 }
 
-/// The bytes of a row and of a message from and up to which `specs/stencil/arrays` measures: shorter
+/// The bytes of a row and of a message from and up to which `specs/stencil/halo` measures: shorter
 /// rows count as these, longer messages are ranked as these.
 const SHORTEST_ROW: f64 = 8.0;
 const LONGEST_MESSAGE: f64 = (1 << 20) as f64;

@@ -23,7 +23,7 @@ pub(super) struct Region {
 }
 
 /// The least bytes of a row that is sent from where it lies. On a Xeon several rows of 2 KiB took up
-/// to twice as long to put as to pack. By the samples of `specs/stencil/arrays` rows of 32 KiB take
+/// to twice as long to put as to pack. By the samples of `specs/stencil/halo` rows of 32 KiB take
 /// 0.6 to 0.9 times as long on threads; on MPI, where other ways are faster, 0.8 to 1.6 times.
 const LONG_ROW_BYTES: usize = 8 << 10;
 
