@@ -6,7 +6,7 @@ use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 use std::hint::black_box;
 use std::time::Instant;
-use strata_select::transfer::Timed;
+use strata_select::{Library, transfer::Timed};
 
 /// Keys sorted between two readings of the clock: smaller arrays are sorted several at a time. One
 /// array sorted repeatedly would be faster, because a processor learns its branches.
@@ -85,9 +85,14 @@ pub fn seconds(cell: Cell, now: &mut dyn FnMut() -> f64, sort: &mut dyn FnMut(&m
 /// The time of the candidate of this name, including the sampling of the keys. If the candidate is
 /// unavailable, the time of `unstable`, so that it never seems to be faster.
 ///
+/// # Panics
+/// No candidate has this name.
+///
 /// # Participation
 /// Local.
 pub fn sample(now: impl FnMut() -> f64, candidate: &str, cell: Cell) -> f64 {
+    let is_known = LocalSort::TABLE.entries.iter().any(|entry| entry.name == candidate);
+    assert!(is_known, "no local sort is called `{candidate}`: its variant in `LocalSort` comes first");
     let found = local::candidates::<u64>().find(|(name, _)| *name == candidate);
     sample_of(now, found.map_or(LocalSort::Unstable, |(_, candidate)| candidate), cell)
 }
@@ -109,5 +114,30 @@ impl Timed for LocalSort {
         let (run, distinct) = (run as usize, distinct as usize);
         let cell = Cell { keys, width, run, distinct, ordered: ordered > 0.0 };
         able.then(|| sample_of(now, self, cell))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timed(candidate: &str) -> f64 {
+        let (mut now, cell) = (0.0, Cell { keys: 9, width: 8, run: 1, distinct: 9, ordered: false });
+        let clock = || {
+            now += 1.0;
+            now
+        };
+        sample(clock, candidate, cell)
+    }
+
+    #[test]
+    fn a_candidate_that_is_built_or_not_has_a_time() {
+        assert!(timed("stable") > 0.0 && timed("rdst") > 0.0);
+    }
+
+    #[test]
+    #[should_panic(expected = "no local sort is called `stabel`")]
+    fn no_other_sort_is_timed_in_the_place_of_an_unknown_one() {
+        timed("stabel");
     }
 }
