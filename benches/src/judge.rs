@@ -6,8 +6,8 @@ use std::path::Path;
 use specc::competition::Competition;
 use specc::decisions::{Compared, Decisions, Drawn, Held, Like, Taken, plan};
 use specc::drive::{On, RunOptions, build, profile};
-use specc::emit::emit;
 use specc::lang::load_paths;
+use specc::profiling_program::emit;
 use strata_model::{ModelSet, Plan, Samples};
 
 use crate::tool::{text, write};

@@ -1,6 +1,6 @@
 //! The spec compiler: from a spec to a profiling program, from its samples to models and choices.
 //!
-//! [`lang`] reads and checks specs, [`points`] computes the points to measure, [`emit`] writes the
+//! [`lang`] reads and checks specs, [`points`] computes the points to measure, [`profiling_program`] writes the
 //! profiling program, [`drive`] builds and runs it, and [`fitting`] turns samples into model sets.
 //! [`competition`], [`map`] and [`curves`] compute the fastest candidates from the models,
 //! [`thresholds`] where the choice changes, as constants for programs. [`decisions`] measures what
@@ -24,7 +24,6 @@ mod coverage;
 pub mod curves;
 pub mod decisions;
 pub mod drive;
-pub mod emit;
 pub mod fitting;
 pub mod guidelines;
 pub mod impact;
@@ -33,6 +32,7 @@ pub mod map;
 mod parameters;
 pub mod points;
 pub mod primitives;
+pub mod profiling_program;
 pub mod race;
 pub mod refine;
 pub mod rules;

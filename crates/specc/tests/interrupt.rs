@@ -12,8 +12,8 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use specc::drive::{DriveError, On, RunOptions, build, profile};
-use specc::emit::emit;
 use specc::lang::load;
+use specc::profiling_program::emit;
 use strata_model::{Plan, Points, Samples};
 
 #[test]

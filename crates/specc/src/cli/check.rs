@@ -15,8 +15,8 @@ use super::output_lock::Lock;
 use super::{choose, guidelines, rules, spec_files};
 use crate::competition::Competition;
 use crate::decisions::{Compared, Held, Moved};
-use crate::emit;
 use crate::lang::CheckedSpec;
+use crate::profiling_program;
 
 /// A model has moved if its times, relative to the other models', are off by more than this factor
 /// times one plus its verification error.
@@ -334,7 +334,7 @@ fn changes(spec: &CheckedSpec, set: &ModelSet, features: &[String], campaign: &C
     if set.spec.as_ref().is_some_and(|known| known.sha256 != campaign.spec().sha256) {
         changes.push("measured before this change of the spec: the text of it was another".to_owned());
     }
-    match emit::code_hash(spec, features) {
+    match profiling_program::code_hash(spec, features) {
         Ok(_) if set.code_sha256.is_empty() => {
             changes.push("the models do not say of which sources they were measured".to_owned());
         }

@@ -10,9 +10,9 @@ use super::args::{Job, Scheduler};
 use super::measure;
 use super::values::Layout;
 use crate::drive::Launcher;
-use crate::emit::Emitted;
 use crate::lang::CheckedSpec;
 use crate::lang::checked::MachineKind;
+use crate::profiling_program::Emitted;
 
 /// The script's name.
 const NAME: &str = "job.sh";

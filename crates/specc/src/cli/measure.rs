@@ -16,10 +16,10 @@ use super::values::Layout;
 use crate::competition::Competition;
 use crate::decisions::{self, Decisions, Drawn, Held, Like, Saved};
 use crate::drive::{self, Launcher, On, PADDING, Program};
-use crate::emit::{self, Emitted};
 use crate::lang::CheckedSpec;
 use crate::lang::checked::MachineKind;
 use crate::points::{self, Site};
+use crate::profiling_program::{self, Emitted};
 
 /// Relative noise of a sample below which more time is not advised.
 const NOTABLE: f64 = 0.01;
@@ -143,7 +143,7 @@ impl<'a> Campaign<'a> {
         // A program in a folder of its own serves other numbers of nodes, too.
         let alone = target.program.is_none() && options.nodes == 1 && options.on == On::Threads;
         let folder = target.program.as_deref().unwrap_or(output);
-        let emitted = emit::emit(spec, folder, &target.features.features, alone)?;
+        let emitted = profiling_program::emit(spec, folder, &target.features.features, alone)?;
         let program = drive::build(&emitted, &options.on)?;
         Ok(Self { spec, seed: target.seed, emitted, program, options, only: None, quiet: false })
     }

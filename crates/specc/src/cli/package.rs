@@ -12,7 +12,7 @@ use strata_screen::{Failure, print, tell};
 
 use super::args::{self, CompareHow, Holding, How, Output, Refining, ShowOf, Specs, Target, ThresholdsOf};
 use super::{check, pipeline, revisions, show, thresholds};
-use crate::emit::Workspace;
+use crate::profiling_program::Workspace;
 
 /// The command line as cargo passes it on: `cargo-strata strata …`.
 #[derive(Debug, Parser)]

@@ -21,10 +21,10 @@ use super::values::Layout;
 use super::{choose, job, measure, model_files, model_text, next_steps, refine, spec_files, summary};
 use crate::decisions::Like;
 use crate::drive::{DriveError, On};
-use crate::emit::{self, EmitError};
 use crate::fitting::{self, Fitting, Overrides};
 use crate::lang::CheckedSpec;
 use crate::lang::checked::Library;
+use crate::profiling_program::{self, EmitError};
 use crate::{call_modes, thresholds};
 
 impl From<DriveError> for Failure {
@@ -61,7 +61,7 @@ pub(super) fn emit(
         numbers.insert((measure::nodes_of(&spec), None));
     }
     let alone = numbers.iter().all(|(nodes, _)| *nodes == 1);
-    let emitted = emit::emit(&spec, output, features, alone)?;
+    let emitted = profiling_program::emit(&spec, output, features, alone)?;
     let sites = numbers.into_iter().map(|(nodes, hosts)| On::Threads.platform(nodes, hosts).into());
     let plan = measure::plan(&spec, &emitted, sites, 1, (&Points::default(), None))?;
     measure::write(&output.join("plan.txt"), &plan.to_text())?;
@@ -159,7 +159,7 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
             true => refine::refine(&spec, target, refining, output),
             false => measure::measure(&spec, target, output),
         })?;
-    let code = emit::code_hash(&spec, &target.features.features)?;
+    let code = profiling_program::code_hash(&spec, &target.features.features)?;
     let decide = &mut |set: &mut ModelSet, spent: f64| {
         set.code_sha256.clone_from(&code);
         thresholds::limit(set, &spec, &like).iter().for_each(|note| tell!("{note}"));
@@ -213,7 +213,9 @@ fn is_choosing(spec: &CheckedSpec) -> bool {
 /// They cannot be read, or are of another version of the spec.
 fn earlier(path: &Path, spec: &CheckedSpec) -> Result<ModelSet, Failure> {
     let set = choose::read(path)?;
-    match emit::identity(spec).is_ok_and(|id| set.spec.as_ref().is_some_and(|of| of.sha256 == id.sha256)) {
+    match profiling_program::identity(spec)
+        .is_ok_and(|id| set.spec.as_ref().is_some_and(|of| of.sha256 == id.sha256))
+    {
         true => Ok(set),
         false => Err(Failure::Fault(format!(
             "--keep {}: these models are of another version of the spec",
@@ -265,7 +267,7 @@ fn finish(
     let mut fitting = fitting::fit(&samples, digest.hex(), spec, overrides);
     fitting.warnings.splice(0..0, notes);
     if let (Some(spec), Some(measured)) = (spec, &samples.spec)
-        && emit::identity(spec).is_ok_and(|given| given.sha256 != measured.sha256)
+        && profiling_program::identity(spec).is_ok_and(|given| given.sha256 != measured.sha256)
     {
         fitting.warnings.push(format!(
             "{name} was measured for another version of {}; if more than terms and options has changed, as the names of \

@@ -13,17 +13,17 @@ use super::measure::{self, Campaign};
 use super::{choose, import_export, spec_files, tables, thresholds};
 use crate::advise::{self, Advice, Limits, Target};
 use crate::drive::Interrupt;
-use crate::emit;
 use crate::fitting::{self, Overrides};
 use crate::lang::CheckedSpec;
 use crate::points::{self, Site};
+use crate::profiling_program;
 use crate::refine::{self, End, Goals, Machine, Round};
 
 /// `specc advise`.
 pub(super) fn advise(args: &Advise) -> Result<(), Failure> {
     let spec = spec_files::load(&args.spec)?;
     let set = choose::read(&args.models)?;
-    let identity = emit::identity(&spec).ok();
+    let identity = profiling_program::identity(&spec).ok();
     if let (Some(given), Some(fitted)) = (&identity, &set.spec)
         && given.sha256 != fitted.sha256
     {

@@ -13,9 +13,9 @@ use super::measure::{self, Campaign, write};
 use super::output_lock::Lock;
 use super::{compare, import_export, package, race, spec_files};
 use crate::compare::{Models, Run};
-use crate::emit::{self, Workspace};
 use crate::fitting::{self, Overrides};
 use crate::lang::CheckedSpec;
+use crate::profiling_program::{self, Workspace};
 use crate::race::{Times, judge, schedule};
 use crate::thresholds::intervals::Evidence;
 
@@ -187,7 +187,7 @@ impl Side {
         write(&self.output.join("samples.txt"), &text)?;
         let mut set =
             fitting::fit(&samples, sha256_hex(text.as_bytes()), Some(spec), &Overrides::default()).set;
-        set.code_sha256 = emit::code_hash(spec, &target.features.features)?;
+        set.code_sha256 = profiling_program::code_hash(spec, &target.features.features)?;
         let evidence = Evidence { samples: Some(samples.clone()), decisions: None };
         Ok(Run { name: self.name.clone(), samples: Some(samples), set: Some(set), evidence })
     }

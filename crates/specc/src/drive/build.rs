@@ -8,8 +8,8 @@ use super::compiler::Collector;
 use super::progress::Status;
 use super::{DriveError, Interrupt, On, smpi};
 use crate::cargo::Message;
-use crate::emit::Emitted;
 use crate::lang::checked::MachineKind;
+use crate::profiling_program::Emitted;
 
 /// A compiled profiling program.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use thiserror::Error;
 
 use crate::cargo::{Diagnostic as Rustc, DiagnosticSpan};
-use crate::emit::{Emitted, SpecRange};
+use crate::profiling_program::{Emitted, SpecRange};
 
 /// One compiler error in code of the spec.
 #[derive(Debug, Error)]

@@ -9,7 +9,7 @@ use super::child::{self, Line, Reach};
 use super::compiler::in_spec;
 use super::progress::Status;
 use super::{DriveError, Interrupt, Launcher, On, Program, RunOptions, smpi};
-use crate::emit::Emitted;
+use crate::profiling_program::Emitted;
 
 const RESUME: &str = "run the same command with --resume to go on";
 const MEND: &str = "mend that, then go on with the same command and --resume";

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 use specc::drive::DriveError;
-use specc::emit::{EmitError, emit};
 use specc::lang::load;
+use specc::profiling_program::{EmitError, emit};
 
 fn out(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("emit").join(name)

@@ -143,7 +143,7 @@ fn files_of_one_folder_are_measured_on_what_all_take() {
     assert!(told.contains("measured on threads, mpi alone") && told.contains("[d:1:1]"), "{told}");
     // What is measured is the same, so what knows the spec by its hash stays valid.
     let spec = |text: &str| load("a", text).unwrap();
-    let hash = |text: &str| specc::emit::identity(&spec(text)).unwrap().sha256;
+    let hash = |text: &str| specc::profiling_program::identity(&spec(text)).unwrap().sha256;
     assert_eq!(hash(&plain), hash(&format!("on mpi\n{plain}")));
     assert!(spec(&format!("on mpi\n{plain}")).written_out().starts_with("on mpi\n"));
 }

@@ -119,7 +119,7 @@ fn its_spec_is_in_order_and_the_one_that_was_measured() {
         Command::new(env!("CARGO_BIN_EXE_specc")).arg("check").arg(&spec).output().expect("specc starts");
     assert!(output.status.success(), "{}", text(&output.stderr));
     let checked = specc::lang::load_paths(&[spec]).expect("in order");
-    let hash = specc::emit::identity(&checked).expect("a workspace").sha256;
+    let hash = specc::profiling_program::identity(&checked).expect("a workspace").sha256;
     let models = fs::read_to_string(package().join("src/multiply/models.rs")).expect("there");
     assert!(models.contains(&hash), "calibrate again: the models are of another spec");
 }

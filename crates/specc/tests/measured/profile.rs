@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use specc::drive::{DriveError, On, RunOptions, build, profile};
-use specc::emit::{Emitted, emit};
 use specc::lang::load;
 use specc::points::plan;
+use specc::profiling_program::{Emitted, emit};
 use strata_model::samples::Samples;
 use strata_model::{Plan, Points};
 
