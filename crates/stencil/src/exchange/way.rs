@@ -3,7 +3,6 @@
 use std::fmt;
 
 use super::models::StencilExchange;
-use crate::halo::HaloExchange;
 
 /// A variant of the halo exchange. The first three put data into a neighbour's port, which counts
 /// the arrivals. The others use MPI; on other transports they are the same as [`Way::Packed`].
@@ -33,16 +32,6 @@ impl Way {
             StencilExchange::Transferred { overlap } => (Self::Transferred, overlap == 1),
             StencilExchange::Persistent { overlap } => (Self::Persistent, overlap == 1),
             StencilExchange::Typed => (Self::Typed, false),
-        }
-    }
-
-    /// The variant of a candidate for a program's own arrays.
-    pub(crate) fn of_arrays(candidate: HaloExchange) -> Self {
-        match candidate {
-            HaloExchange::Packed => Self::Packed,
-            HaloExchange::Stored => Self::Stored,
-            HaloExchange::Persistent => Self::Persistent,
-            HaloExchange::Typed => Self::Typed,
         }
     }
 }

@@ -13,6 +13,18 @@ use crate::{
     halo::{HaloChoice, HaloError},
 };
 
+impl Way {
+    /// The variant of a candidate for a program's own arrays.
+    pub(crate) fn of_arrays(candidate: HaloExchange) -> Self {
+        match candidate {
+            HaloExchange::Packed => Self::Packed,
+            HaloExchange::Stored => Self::Stored,
+            HaloExchange::Persistent => Self::Persistent,
+            HaloExchange::Typed => Self::Typed,
+        }
+    }
+}
+
 /// A way, and why it is taken.
 pub(super) struct Taken {
     pub(super) way: Way,
