@@ -1,5 +1,5 @@
 //! Sorting on one node with the sort of the least predicted time: a separate library, which needs
-//! no nodes and no run-time.
+//! no nodes.
 //!
 //! ```
 //! let mut keys: Vec<i64> = (0..1000).map(|i| i * 7919 % 1009 - 500).collect();
