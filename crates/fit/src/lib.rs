@@ -20,6 +20,7 @@
 //! assert!((fitted.model.terms[1].coefficient - 1e-7).abs() < 2e-9);
 //! ```
 
+pub mod bootstrap;
 mod bound;
 mod correction;
 mod design;

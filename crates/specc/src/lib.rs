@@ -14,7 +14,6 @@
 extern crate alloc;
 
 pub mod advise;
-mod bootstrap;
 mod call_modes;
 mod cargo;
 pub mod cli;

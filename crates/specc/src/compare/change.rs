@@ -7,7 +7,7 @@ use strata_fit::stats::t_quantile;
 use strata_select::normal::HALF_WIDTH;
 
 use super::ratios::Repeats;
-use crate::bootstrap::{interval_of_mean, mean};
+use strata_fit::bootstrap::{interval_of_mean, mean};
 
 /// The fewest points for a verdict.
 pub(super) const LEAST: usize = 6;

@@ -5,7 +5,7 @@ use strata_model::{Kinds, ModelSet};
 use strata_select::normal::HALF_WIDTH;
 
 use super::Run;
-use crate::bootstrap::mean;
+use strata_fit::bootstrap::mean;
 use crate::competition::Competition;
 use crate::thresholds::intervals::{self, Chain, Crossover, Crossovers};
 use crate::thresholds::places::{self, Way};

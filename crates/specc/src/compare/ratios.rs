@@ -10,7 +10,7 @@ use strata_model::{ModelSet, Resolved, Unit};
 
 use super::Run;
 use super::change::{LEAST, Point};
-use crate::bootstrap::mean;
+use strata_fit::bootstrap::mean;
 use crate::thresholds::places::{Scale, Takes};
 
 /// The number of points if both times are predicted.

@@ -7,7 +7,7 @@ use strata_report::Judged;
 
 use super::Taken;
 use super::alternatives::Alternative;
-use crate::bootstrap::{interval_of_mean, mean};
+use strata_fit::bootstrap::{interval_of_mean, mean};
 use crate::competition::Competition;
 
 /// The fewest timings that judge a way.

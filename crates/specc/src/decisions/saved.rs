@@ -5,7 +5,7 @@ use std::fmt;
 use strata_model::{count, percent};
 use strata_report::Judged;
 
-use crate::bootstrap::{interval_of_mean, mean};
+use strata_fit::bootstrap::{interval_of_mean, mean};
 
 /// The saving of a library's new choices.
 #[derive(Clone, Debug, PartialEq)]

@@ -427,7 +427,7 @@ mod tests {
     use strata_model::{normal, number_text};
 
     use super::*;
-    use crate::bootstrap::mean;
+    use strata_fit::bootstrap::mean;
 
     /// How much longer benchmark `name` with input `n` takes than in A.
     type Longer<'a> = &'a dyn Fn(&str, f64) -> f64;

@@ -2,7 +2,7 @@
 
 use strata_fit::stats::{confidence, t_quantile};
 
-use crate::bootstrap::mean;
+use strata_fit::bootstrap::mean;
 
 /// One in so many rounds is trimmed at each end.
 const TRIMMED: usize = 10;

@@ -1,4 +1,4 @@
-//! Intervals of means by the bootstrap.
+//! Intervals of means by the bootstrap (Efron 1979).
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -7,13 +7,18 @@ use rand::{RngExt as _, SeedableRng as _};
 const DRAWS: usize = 2000;
 
 /// The mean of these values; 0 if there are none.
-pub(crate) fn mean(values: &[f64]) -> f64 {
+#[must_use]
+pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 /// The 95 % bootstrap interval of the mean: quantiles of the means of resamples of the same size,
-/// drawn with replacement (Efron 1979). Needs at least one value.
-pub(crate) fn interval_of_mean(values: &[f64]) -> (f64, f64) {
+/// drawn with replacement.
+///
+/// # Panics
+/// There is no value.
+#[must_use]
+pub fn interval_of_mean(values: &[f64]) -> (f64, f64) {
     let mut random = ChaCha8Rng::seed_from_u64(1);
     let mut drawn = || values[random.random_range(0..values.len())];
     let mut means: Vec<f64> =
