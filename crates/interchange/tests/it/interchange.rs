@@ -39,9 +39,8 @@ fn ok(text: &str, file: &str) -> Imported {
     read(text.as_bytes(), file, None, &Selection::default()).unwrap_or_else(|e| panic!("{file}: {e}"))
 }
 
-fn errors(bytes: &[u8], file: &str, metric: Option<&str>) -> String {
-    let selection = Selection { metric: metric.map(str::to_owned), ..Selection::default() };
-    read(bytes, file, None, &selection).map(|i| i.samples.to_text()).unwrap_err().to_string()
+fn errors(bytes: &[u8], file: &str) -> String {
+    read(bytes, file, None, &Selection::default()).unwrap_err().to_string()
 }
 
 #[test]
@@ -82,176 +81,14 @@ fn every_format_gives_the_same_samples() {
 }
 
 #[test]
-fn our_own_samples_read_as_they_are() {
-    let text = "Clear length\nClear 1e-6 10\n@Clear 5.0e-6 50\n";
-    let imported = ok(text, "clear.txt");
-    assert_eq!((imported.format, imported.samples.models[0].rows.len()), (Format::Strata, 2));
-    assert!(errors(text.as_bytes(), "clear.txt", Some("time")).contains("no metrics"));
-}
-
-#[test]
-fn every_mistake_has_its_place_and_a_way_out() {
-    let three = "PARAMETER p\nPOINTS 1 2\nREGION main\nMETRIC time\nDATA 1\nDATA 2\nMETRIC visits\nDATA 3\nDATA 4\nMETRIC bytes\nDATA 5\nDATA 6\n";
-    let cases: &[(&str, &str, &str)] = &[
-        (
-            "x.txt",
-            three,
-            "x.txt:8:1: this file has 3 metrics, `time`, `visits`, `bytes`: choose the one that is a time with `--metric NAME`",
-        ),
-        (
-            "x.csv",
-            "n,time\n1,2\n3\n",
-            "x.csv:3:2: the cell of `time` is missing: this row has 1 cell, the header 2; fill it in or take the row out",
-        ),
-        (
-            "x.csv",
-            "n,time,p\n1,2,4\n3,,1\n",
-            "x.csv:3:3: the cell of `time` is empty; fill it in or take the row out",
-        ),
-        ("x.csv", "n,time\n1,2,3\n", "x.csv:2:5: this row has 3 cells, the header 2; take the surplus out"),
-        ("x.csv", "n,time\n1,NaN\n", "x.csv:2:3: `time` is NaN; take the measurement out or repeat it"),
-        (
-            "x.csv",
-            "n,time\n1,-2\n",
-            "x.csv:2:3: `time` is -2, but no time is below zero; repeat it or, if it is a difference of two times, give `specc fit --absolute`",
-        ),
-        ("x.csv", "n,time\none,2\n3,4\n", "x.csv:2:1: `n` must be a number, but it is `one`"),
-        (
-            "x.csv",
-            "1,2\n3,4\n",
-            "x.csv:1:1: `1` stands where a column's name should: put a line with the names first",
-        ),
-        ("x.csv", "n,n,time\n", "x.csv:1:3: two columns are named `n`"),
-        (
-            "x.csv",
-            "n,time,seconds\n",
-            "x.csv:1:8: both `time` and `seconds` could be what was measured; say which with `--time time:s`",
-        ),
-        (
-            "x.csv",
-            "time\n1\n",
-            "x.csv:1:1: there is one column only; there must be an input and a time, separated by commas",
-        ),
-        (
-            "x.csv",
-            "n,time\n",
-            "x.csv:1:1: there is no measurement in this file: it was truncated, or is another's",
-        ),
-        ("x.csv", "", "x.csv:1:1: there is nothing in this file: expected samples (csv)"),
-        ("x.csv", " \n\t\n", "x.csv:1:1: there is nothing in this file: expected samples (csv)"),
-        (
-            "x.txt",
-            "PARAMETER p\nPOINTS 1 2\nDATA 1\nDATA nan\n",
-            "x.txt:4:6: the value is NaN; take the measurement out or repeat it",
-        ),
-        (
-            "x.txt",
-            "PARAMETER p\nPOINTS 1\nDATA 1\nDATA 2\n",
-            "x.txt:4:1: there are more DATA lines than the 1 POINTS; begin the next region or metric with REGION or METRIC",
-        ),
-        (
-            "x.txt",
-            "PARAMETER p q\nPOINTS 1 2\n",
-            "x.txt:2:8: with 2 parameters a point is written in parentheses: `(p q)`",
-        ),
-        (
-            "x.txt",
-            "PARAMETER p q\nPOINTS (1 2) (3)\n",
-            "x.txt:2:15: a point has 2 values, one for each of p, q, but here are 1",
-        ),
-        (
-            "x.txt",
-            "PARAMETER a b c d e\n",
-            "x.txt:1:19: this format has at most 4 parameters; write the experiment as JSON lines",
-        ),
-        ("x.txt", "POINTS 1\n", "x.txt:1:1: no line names a parameter: put `PARAMETER NAME` first"),
-        (
-            "x.txt",
-            "PARAMETER p\nPOINT 1\n",
-            "x.txt:2:1: `POINT` is not one of PARAMETER, POINTS, METRIC, REGION, DATA: is this Extra-P's text format?",
-        ),
-        (
-            "x.jsonl",
-            "{\"params\":{\"p\":1},\"value\":1}\n{\"params\":{\"q\":1},\"value\":1}\n",
-            "x.jsonl:2:1: this line has no value of `p`, which the first line has; add it",
-        ),
-        (
-            "x.jsonl",
-            "{\"params\":{\"p\":1},\"value\":-1}\n",
-            "x.jsonl:1:27: the value is -1, but no time is below zero; repeat it or, if it is a difference of two times, give `specc fit --absolute`",
-        ),
-        (
-            "x.jsonl",
-            "{\"params\":{\"p\":1},\"value\":NaN}\n",
-            "x.jsonl:1:27: NaN and Infinity are no numbers in JSON and no times; take the measurement out or repeat it",
-        ),
-        (
-            "x.jsonl",
-            "{\"params\":{\"p\":1},\"value\":1",
-            "x.jsonl:1:27: the file ends too early (EOF while parsing an object): it was truncated",
-        ),
-        (
-            "x.jsonl",
-            "{\"params\":{\"p\":1}}\n",
-            "x.jsonl:1:18: this is not Extra-P's JSON: missing field `value`",
-        ),
-        (
-            "x.jsonl",
-            "{\"params\":{},\"value\":1}\n",
-            "x.jsonl:1:1: the first line names no parameter: `\"params\":{\"n\":16}` is needed",
-        ),
-        (
-            "x.json",
-            "{\"parameters\":[\"p\"],\"measurements\":{\"m\":{\"t\":[{\"point\":[1],\"values\":[1,null]}]}}}",
-            "x.json:1:72: the value must be a number, but it is `null`",
-        ),
-        (
-            "x.json",
-            "{\"parameters\":[\"p\"],\n\"measurements\":{\"m\":{\"t\":[{\"point\":[1,2],\"values\":[1]}]}}}",
-            "x.json:2:36: a point has one value for each of p, but here are 2",
-        ),
-        (
-            "x.json",
-            "{\"parameters\":[\"p\"],\n\"measurements\":{\"m\":{\"t\":[{\"point\":1,\"values\":[]}]}}}",
-            "x.json:2:36: this point has no values; measure it or take it out",
-        ),
-        ("x.json", "[1,2]", "x.json:1:1: this is no format that is read (samples, "),
-    ];
-    for (file, text, expected) in cases {
-        let said = errors(text.as_bytes(), file, None);
-        assert!(
-            said.lines().any(|l| l.starts_with(expected)),
-            "{file} {text:?}\n said {said}\n not  {expected}"
-        );
-    }
-    let visits = read(
-        three.as_bytes(),
-        "x.txt",
-        None,
-        &Selection { metric: Some("visits".into()), ..Selection::default() },
-    )
-    .unwrap();
-    let seconds: Vec<f64> = visits.samples.models[0].rows.iter().map(|r| r.seconds).collect();
-    assert_eq!(seconds, [3.0, 4.0]);
-    let said = errors(three.as_bytes(), "x.txt", Some("Time"));
-    assert_eq!(
-        said,
-        "x.txt:1:1: there is no metric `Time` (did you mean `time`?); there is `time`, `visits`, `bytes`"
-    );
-    let latin = b"n,time\n1,2\nK\xf6ln,3\n";
-    let said = errors(latin, "x.csv", None);
-    assert!(said.starts_with("x.csv:3:2: this is not UTF-8 text; convert the file"), "{said}");
-}
-
-#[test]
 fn many_bad_lines_are_counted_and_a_million_good_ones_read() {
     let bad: String =
         std::iter::once("n,time\n".to_owned()).chain((0..100).map(|i| format!("{i},x\n"))).collect();
-    let said = errors(bad.as_bytes(), "x.csv", None);
+    let said = errors(bad.as_bytes(), "x.csv");
     let one = "x.csv:2:3: `time` must be a number, but it is `x` (and 99 more like it)";
     assert_eq!(said, one);
     // They do not hide faults of other kinds.
-    let said = errors(format!("{bad}100,-1\n101,\n102,-2\n").as_bytes(), "x.csv", None);
+    let said = errors(format!("{bad}100,-1\n101,\n102,-2\n").as_bytes(), "x.csv");
     assert_eq!(
         said.lines().collect::<Vec<_>>(),
         [
@@ -260,6 +97,8 @@ fn many_bad_lines_are_counted_and_a_million_good_ones_read() {
             "x.csv:103:5: the cell of `time` is empty; fill it in or take the row out",
         ]
     );
+    let latin = errors(b"n,time\n1,2\nK\xf6ln,3\n", "x.csv");
+    assert!(latin.starts_with("x.csv:3:2: this is not UTF-8 text; convert the file"), "{latin}");
     let good: String =
         std::iter::once("n,time\n".to_owned()).chain((0..200_000).map(|i| format!("{i},1e-6\n"))).collect();
     assert_eq!(ok(&good, "x.csv").samples.models[0].rows.len(), 200_000);
@@ -280,7 +119,7 @@ fn a_hundred_thousand_columns_are_refused_or_chosen_from() {
         (&alike, "100000 inputs, and a model has at most 24: name those"),
         (&names, "two columns are named `c0`"),
     ] {
-        let said = errors(format!("{names}time\n{values}2\n").as_bytes(), "wide.csv", None);
+        let said = errors(format!("{names}time\n{values}2\n").as_bytes(), "wide.csv");
         assert!(said.contains(wrong) && said.len() < 5000, "{said}");
     }
     let two = Selection { inputs: Some(vec!["c7".to_owned(), "c99999".to_owned()]), ..Selection::default() };
@@ -313,87 +152,12 @@ fn models_called_like_words_of_samples_files_are_written_and_read() {
     }
 }
 
-fn csv(text: &str, selection: Selection) -> Result<(String, Vec<String>), String> {
-    let read = read(text.as_bytes(), "runs.csv", None, &selection).map_err(|e| e.to_string())?;
-    Ok((read.samples.to_text(), read.notes))
-}
-
 #[test]
-fn the_unit_of_a_time_is_never_guessed() {
-    let text = "n,foo,ms\n8,1,1.5\n16,2,2.5\n";
-    let said = csv(text, Selection::default()).unwrap_err();
-    assert_eq!(
-        said,
-        "runs.csv:1:1: no column is named `time` or `seconds`; there are `n`, `foo`, `ms`: say which is the time and in \
-         which unit with `--time COLUMN:UNIT`, for example `--time ms:ms`"
-    );
-    let time = |text: &str| Selection { time: Some(text.parse().unwrap()), ..Selection::default() };
-    let (samples, _) = csv(text, time("ms:ms")).unwrap();
-    assert!(samples.contains("model runs (n) (foo)") && samples.contains("runs 1.5e-3 8 1"), "{samples}");
-    let said = csv(text, time("sm:ms")).unwrap_err();
-    assert_eq!(
-        said,
-        "runs.csv:1:1: --time: there is no column `sm` (did you mean `ms`?); there are `n`, `foo`, `ms`"
-    );
-    // A metric of Extra-P too.
-    let metrics = "PARAMETER p\nPOINTS 1 2\nMETRIC visits\nDATA 1\nDATA 2\nMETRIC runtime\nDATA 3\nDATA 4\n";
-    let read = read(metrics.as_bytes(), "x.txt", None, &time("runtime:us")).unwrap().samples;
-    assert_eq!(read.models[0].rows[1].seconds, 4e-6);
-    for (file, text, option) in [("x.txt", metrics, "--model-column"), ("x.txt", "A n\nA 1 1\n", "--time")] {
-        let selection = Selection { model_columns: vec!["p".into()], ..time("p:s") };
-        let said = strata_interchange::read(text.as_bytes(), file, None, &selection).unwrap_err().to_string();
-        assert!(said.contains(&format!("{option} is not for this file")), "{said}");
-    }
-}
-
-#[test]
-fn a_column_of_text_tells_models_apart() {
-    let text = "variant,n,time\nblocked,1,1\nnaive,1,2\nblocked,2,3\nnaive,2,4\n";
-    let (samples, notes) = csv(text, Selection::default()).unwrap();
-    assert!(
-        samples.contains("model blocked (n)\nblocked 1e0 1\nblocked 3e0 2\nmodel naive (n)\n"),
-        "{samples}"
-    );
-    assert_eq!(notes, [""; 0]);
-    let two = "variant,host,n,time\na,x,1,1\nb,y,1,2\na,y,2,3\nb,x,2,3\n";
-    let said = csv(two, Selection::default()).unwrap_err();
-    assert!(
-        said.starts_with("runs.csv:1:9: the columns `variant`, `host` hold text; name the one")
-            && said.contains("`--model-column NAME`"),
-        "{said}"
-    );
-    let by = |name: &str| Selection { model_columns: vec![name.into()], ..Selection::default() };
-    let (read, notes) = csv(two, by("host")).unwrap();
-    assert!(read.contains("model x (n)\n") && read.contains("model y (n)\n"), "{read}");
-    assert_eq!(notes, ["the column `variant` holds text and is not used"]);
-    let (read, _) = csv("version,n,time\n1,1,1\n2,1,2\n", by("version")).unwrap();
-    assert!(read.contains("model x_1 (n)\n") && read.contains("model x_2 (n)\n"), "{read}");
-    let both = Selection { model_columns: vec!["variant".into(), "host".into()], ..Selection::default() };
-    let (read, notes) = csv(two, both).unwrap();
-    assert!(
-        ["a_x", "b_y", "a_y", "b_x"].iter().all(|model| read.contains(&format!("model {model} (n)"))),
-        "{read}"
-    );
-    assert_eq!(notes, [""; 0]);
-    let said = csv(two, by("hots")).unwrap_err();
-    assert!(said.contains("no column `hots` (did you mean `host`?)"), "{said}");
-    let said = csv("when,n,time\nmonday,1,1\ntuesday,2,2\n", Selection::default()).unwrap_err();
-    assert!(said.contains("`when` holds text, another one in each row"), "{said}");
-    // A gap in a column of numbers is an error at its place; it does not make a column of text.
-    let said = csv("n,time\n1,1\nx,2\n", Selection::default()).unwrap_err();
-    assert_eq!(said, "runs.csv:3:1: `n` must be a number, but it is `x`");
-}
-
-#[test]
-fn rows_are_held_out_by_a_column_or_a_share() {
-    let by = |text: &str| Selection { hold_out: Some(text.parse().unwrap()), ..Selection::default() };
-    let (read, _) = csv("n,test,time\n1,0,1\n2,yes,2\n3,1,3\n4,False,4\n", by("test")).unwrap();
-    assert!(read.contains("model runs (n)\nruns 1e0 1\n@runs 2e0 2\n@runs 3e0 3\nruns 4e0 4\n"), "{read}");
-    let said = csv("n,test,time\n1,0,1\n2,2,2\n", by("test")).unwrap_err();
-    assert_eq!(said, "runs.csv:3:3: `test` says which rows are held out, 1 or 0, but it is `2`");
+fn a_share_of_the_points_is_held_out_with_all_their_repeats() {
     let rows: String = (0..20).map(|n| format!("{n},{n}\n{n},{n}.5\n")).collect();
-    let (read, _) = csv(&format!("n,time\n{rows}"), by("20%")).unwrap();
-    assert_eq!(read.matches("\n@runs").count(), 8, "{read}");
+    let by = Selection { hold_out: Some("20%".parse().unwrap()), ..Selection::default() };
+    let held = read(format!("n,time\n{rows}").as_bytes(), "runs.csv", None, &by).unwrap().samples;
+    assert_eq!(held.to_text().matches("\n@runs").count(), 8);
 }
 
 fn samples() -> impl Strategy<Value = Samples> {
@@ -431,11 +195,6 @@ proptest! {
         let back = read(text.as_bytes(), "m.jsonl", None, &Selection::default()).unwrap();
         prop_assert_eq!(back.format, Format::JsonLines);
         prop_assert_eq!(&back.samples, &samples);
-    }
-
-    #[test]
-    fn no_text_panics(text in "\\PC{0,200}", format in proptest::sample::select(Format::ALL.to_vec())) {
-        let _ = read(text.as_bytes(), "a.b", Some(format), &Selection::default());
     }
 
     #[test]
@@ -538,14 +297,4 @@ fn text_that_decides_the_time_is_a_doubt() {
     );
     assert_eq!(doubts(|n, _| f64::from(n), by_repeat), []);
     assert_eq!(doubts(|n, _| f64::from(n), |n, _| if n.is_multiple_of(2) { "x" } else { "y" }), []);
-}
-
-/// Differences of times may be below zero, times may not.
-#[test]
-fn differences_may_be_below_zero() {
-    let text = "n,time\n1,-2\n2,3\n";
-    let why = csv(text, Selection::default()).unwrap_err();
-    assert!(why.contains("`specc fit --absolute`"), "{why}");
-    let (read, _) = csv(text, Selection { differences: true, ..Selection::default() }).unwrap();
-    assert!(read.contains("runs -2e0 1"), "{read}");
 }

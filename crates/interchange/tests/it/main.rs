@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
+mod cases;
 mod emitted_plain;
 mod intel;
 mod interchange;
