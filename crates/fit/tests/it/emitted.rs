@@ -7,200 +7,15 @@ use std::process::Command;
 
 use libm as _; // one of the programs takes it, offline
 use strata_fit::emit;
-use strata_model::set::{
-    Axis, Contrast, Correction, Incumbent, Input, Kind, Library, LibraryCandidate, LibraryModels, Mode,
-    Model, Nodes, ParameterRange, Step, Term, Verdict,
-};
-use strata_model::{ModelSet, Platform, Prediction, SpecId};
+use strata_model::set::{LibraryModels, ParameterRange};
+use strata_model::{ModelSet, Platform, Prediction};
 use strata_select::{
     Question, Row, Source as _, choose_among,
     table::{Ends, Parameter, Root},
 };
 
-fn term(term: &str, coefficient: f64) -> Term {
-    let relevant = coefficient != 0.0;
-    Term { term: term.into(), coefficient, std_error: 0.0, half_width: 0.0, relevant }
-}
-
-fn input(name: &str, min: f64, max: f64) -> Input {
-    Input { name: name.into(), min, max, integer: true }
-}
-
-/// A fitted model whose covariance is synthetic, symmetric and positive.
-fn fitted(name: &str, nodes: usize, inputs: Vec<Input>, terms: Vec<Term>) -> Model {
-    let c = |i: usize, j: usize| {
-        let (a, b) = (terms[i].coefficient, terms[j].coefficient);
-        if i == j { 0.01 * a * a } else { 0.001 * a * b }
-    };
-    let covariance = (0..terms.len()).map(|i| (0..terms.len()).map(|j| c(i, j)).collect()).collect();
-    Model {
-        name: name.into(),
-        inputs,
-        covariance,
-        terms,
-        noise_variance: 1e-14,
-        mean_time: 3.3e-5,
-        t_quantile: 2.228_138_851_964_938_5,
-        r2: 0.999,
-        mre_fit: 0.012,
-        mre_verify: Some(0.034),
-        // One of the models has an error of its own.
-        own_error: if name == "WideModel" { 0.02 } else { 0.0 },
-        samples: 12,
-        verify_samples: 5,
-        verdict: Verdict::Verified,
-        rank: 2,
-        condition: 12.5,
-        nodes: Nodes::known(nodes),
-        ..Model::default()
-    }
-}
-
-fn factored(name: &str, inputs: Vec<Input>, expression: &str) -> Model {
-    let kind = Kind::Factored { expression: expression.into() };
-    Model { name: name.into(), inputs, kind, ..Model::default() }
-}
-
 fn set() -> ModelSet {
-    let length = || input("length", 1.0, 4096.0);
-    let free = |name: &str| Input { integer: false, ..input(name, f64::NEG_INFINITY, f64::INFINITY) };
-    let combine = Model {
-        requires: vec!["length>=2||length==1".into(), "P>1".into()],
-        ..fitted(
-            "CombineVector",
-            4,
-            vec![length()],
-            vec![term("1", 3.4e-5), term("length", 1.3e-6), term("logP", 0.0), term("length*logP", 6.1e-7)],
-        )
-    };
-    let wide = fitted(
-        "WideModel",
-        0,
-        vec![
-            input("keys", 1.0, 1e6),
-            input("bits", 1.0, 16.0),
-            input("type", 1.0, 64.0),
-            input("N", 0.0, 10.0),
-        ],
-        vec![
-            term("1", 3.1415e-5),
-            term("ceil(type/bits)", 2.5e-7),
-            term("2^bits*ceil(type/bits)", 1.25e-9),
-            term("keys*ceil(type/bits)", 3.3e-9),
-            term("2^bits*ceil(type/bits)*logP", 6e-10),
-            term("max(0,keys-32768)", 1e-10),
-            term("N^2", -1e-7),
-            term("keys%7", 1e-8),
-            term("(N>5)*sqrtP", 2e-6),
-        ],
-    );
-    let correction = Correction {
-        samples: 31,
-        axes: vec![
-            Axis { input: "keys".into(), round: false, knots: vec![1.0, 60.0, 1e4] },
-            Axis { input: "bits".into(), round: false, knots: vec![1.0, 4.0, 7.0, 16.0] },
-            Axis { input: "keys".into(), round: true, knots: vec![0.0, 2.0] },
-        ],
-        factors: [1.0, 0.9, 1.25, 2.0, 1.0, 0.81, 1.1, 1.7, 1.3, 1.0, 0.97, 1.001]
-            .iter()
-            .flat_map(|factor| [*factor, 2.0 * factor])
-            .collect(),
-    };
-    let wide = Model {
-        nodes: Nodes { min: 1, max: 4 },
-        correction: Some(correction),
-        contrast: Some(Contrast { deviation: 0.05, reach: 0.4 }),
-        ..wide
-    };
-    let absolute = Model {
-        mode: Mode::Absolute,
-        mre_verify: None,
-        verdict: Verdict::Unverified,
-        ..fitted("absolute", 4, vec![length()], vec![term("log2(length)", 1e-6), term("sqrt(length)", 2e-6)])
-    };
-    let hybrid = fitted(
-        "HybridSum",
-        4,
-        vec![input("width", 1.0, 1000.0)],
-        vec![term("1", 1e-6), term("CombineVector(2*width)", 1.1), term("absolute(width)*width", 1e-2)],
-    );
-    let nested = factored(
-        "Nested",
-        vec![free("x")],
-        "CombineVector(min(4096,max(1,1e8*absolute(x))))+2*HybridSum(x/2)-absolute(x)/3",
-    );
-    let parameter = |name: &str, min, max| ParameterRange {
-        name: name.into(),
-        min,
-        max,
-        step: Step::ONE,
-        root: None,
-        first: None,
-        last: None,
-    };
-    let candidate = |name: &str, model: &str, arguments: &[&str]| LibraryCandidate {
-        name: name.into(),
-        model: model.into(),
-        arguments: arguments.iter().map(|a| (*a).into()).collect(),
-        parameters: Vec::new(),
-        requires: Vec::new(),
-    };
-    ModelSet {
-        platform: Some(Platform {
-            transport: "threads".into(),
-            hosts: None,
-            nodes: 4,
-            cpu: "A \"quoted\" CPU".into(),
-            cores: 2,
-            cache: "L1d:32K".into(),
-            os: "linux".into(),
-            arch: "x86_64".into(),
-        }),
-        spec: Some(SpecId { path: "specs/test.spec".into(), sha256: "0f".repeat(32) }),
-        samples_sha256: "a1".repeat(32),
-        code_sha256: String::new(),
-        busy: 0.0,
-        kinds: strata_model::Kinds::new(),
-        models: vec![
-            nested,
-            combine,
-            wide,
-            absolute,
-            hybrid,
-            fitted("Nothing", 4, vec![length()], vec![term("1", 0.0)]),
-            factored("combine_vector", vec![length()], "CombineVector(length)"),
-        ],
-        libraries: vec![Library {
-            incumbent: Some(Incumbent { candidate: "radix".into(), parameters: vec![5], gain: 0.4 }),
-            equal: Vec::new(),
-            regret: None,
-            name: "sort".into(),
-            inputs: vec!["keys".into(), "width".into()],
-            candidates: vec![
-                LibraryCandidate {
-                    parameters: vec![parameter("bits", 1, 16)],
-                    requires: vec!["bits<=width".into()],
-                    ..candidate("radix", "WideModel", &["keys", "bits", "width", "0"])
-                },
-                candidate("gather", "CombineVector", &["keys*2"]),
-                LibraryCandidate {
-                    parameters: vec![parameter("s", 0, 6)],
-                    ..candidate("blocked", "CombineVector", &["pow(2,s)"])
-                },
-                LibraryCandidate {
-                    parameters: vec![
-                        // For 2 cores, and for fewer with less than 2 keys.
-                        ParameterRange { last: Some("min(2*cores-1,keys)".into()), ..parameter("s", 1, 4) },
-                        ParameterRange {
-                            root: Some("CombineVector(keys)-s*absolute(1+extra)".into()),
-                            ..parameter("extra", 0, 5000)
-                        },
-                    ],
-                    ..candidate("balanced", "HybridSum", &["keys+s/(1+extra)"])
-                },
-            ],
-        }],
-    }
+    ModelSet::read(include_str!("../sets/emitted.toml")).unwrap()
 }
 
 #[test]
@@ -210,8 +25,8 @@ fn the_text() {
 
 #[test]
 fn a_set_that_makes_no_sense_is_an_error() {
-    let bad = ModelSet { models: vec![factored("Loop", Vec::new(), "Loop()+1")], ..ModelSet::default() };
-    assert!(emit::rust(&[bad]).unwrap_err().to_string().contains("Loop"));
+    let bad = "strata-models = 1\n[[models]]\nname = \"Loop\"\nexpression = \"Loop()+1\"\n";
+    assert!(emit::rust(&[ModelSet::read(bad).unwrap()]).unwrap_err().to_string().contains("Loop"));
     assert!(emit::rust(&[ModelSet::default()]).unwrap().starts_with("// @generated"));
 }
 

@@ -1,7 +1,6 @@
 //! Models emitted for other languages: each is compiled or run, and returns the interpreter's
 //! results.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::process::Command;
 
@@ -9,200 +8,17 @@ use strata_interchange::emit;
 use strata_interchange::emit::thresholds::{
     Branch, LibraryThresholds, Rule, Split, Table, ThresholdInput, ThresholdWay, Thresholds,
 };
-use strata_model::set::{
-    Axis, Correction, Incumbent, Input, Kind, Library, LibraryCandidate, LibraryModels, Mode, Model, Nodes,
-    ParameterRange, Term, Verdict,
-};
+use strata_model::set::LibraryModels;
 use strata_model::{ModelSet, Platform, Prediction};
 use strata_select::{Source as _, table::Step};
 
-fn term(term: &str, coefficient: f64) -> Term {
-    Term { term: term.into(), coefficient, std_error: 0.0, half_width: 0.0, relevant: coefficient != 0.0 }
-}
-
-fn input(name: &str, min: f64, max: f64) -> Input {
-    Input { name: name.into(), min, max, integer: false }
-}
-
-fn model(name: &str, nodes: usize, inputs: Vec<Input>, terms: Vec<Term>) -> Model {
-    Model {
-        name: name.into(),
-        nodes: Nodes::known(nodes),
-        inputs,
-        terms,
-        verdict: Verdict::Verified,
-        ..Model::default()
-    }
-}
-
 fn set() -> ModelSet {
-    let n = || input("n", 1.0, 1e6);
-    let every_function = [
-        "1", "n", "n*log2(n)", "sqrt(n/x)", "ln(n)", "exp(-x)", "n^1.5", "n^2", "x^3", "2^x", "2^-3",
-        "pow(x,0.25)", "pow(n,2)", "ceil(n/x)", "floor(n/8)*8", "n%7", "abs(x-5)", "min(n,1000,x*100)",
-        "max(0,n-4096)", "(n>8192)", "n*(n<=64)", "(n>5)*(x<3)+(n==1)", "(n!=1)&&(x>=2)", "(n>1e5)||!(x>2)",
-        "!(n%2)", "x<<3", "n>>4", "1/n", "n/(x*x)/3", "n-(x-1)", "-(-x)", "(0-x)^2", "(x-5)^3+200",
-        "n/(x-x)*0+1",
-    ];
-    let every = every_function.iter().enumerate().map(|(i, text)| term(text, 1e-9 * (i as f64 + 1.0) / 3.0));
-    let whole = Model {
-        requires: vec!["n>=x".into(), "P>1||x<4".into()],
-        // The last term is NaN everywhere: the model predicts nowhere, in other languages too.
-        covariance: (0..every_function.len() - 1)
-            .map(|i| (0..every_function.len() - 1).map(|j| if i == j { 1e-20 } else { 1e-22 }).collect())
-            .collect(),
-        noise_variance: 1e-4,
-        t_quantile: 2.1,
-        own_error: 0.4,
-        ..model("Every", 4, vec![n(), input("x", 1.0, 10.0)], every.take(every_function.len() - 1).collect())
-    };
-    let nodes = model(
-        "anyNodes",
-        0,
-        vec![n()],
-        vec![
-            term("1", 1e-6),
-            term("logP", 2e-6 / 3.0),
-            term("n/P", 1e-9),
-            term("sqrtP*n", 1.1e-9),
-            term("log2(P)", 0.0),
-        ],
-    );
-    let covariance = vec![
-        vec![1e-14, 2e-15, 0.0, -1e-18, 0.0],
-        vec![2e-15, 3e-14, 1e-18, 0.0, 0.0],
-        vec![0.0, 1e-18, 1e-20, 0.0, 0.0],
-        vec![-1e-18, 0.0, 0.0, 2e-20, 0.0],
-        vec![0.0; 5],
-    ];
-    let nodes = Model {
-        nodes: Nodes { min: 1, max: 6 },
-        covariance,
-        mode: Mode::Absolute,
-        noise_variance: 1e-15,
-        t_quantile: 1.9,
-        ..nodes
-    };
-    let kind = Kind::Factored { expression: "Every(lambda,min(10,max(1,double)))+2*anyNodes(lambda)".into() };
-    let called = Model {
-        name: "double".into(),
-        inputs: ["lambda", "double"].map(|name| input(name, f64::NEG_INFINITY, f64::INFINITY)).to_vec(),
-        kind,
-        ..Model::default()
-    };
-    let tabled = Model {
-        correction: Some(Correction {
-            samples: 31,
-            axes: vec![
-                Axis { input: "n".into(), round: false, knots: vec![1.0, 60.0, 1e4] },
-                Axis { input: "factor".into(), round: false, knots: vec![0.0, 4.0, 7.0] },
-                Axis { input: "n".into(), round: true, knots: vec![0.0, 2.0] },
-            ],
-            factors: [1.0, 0.9, 1.25, 1.0, 0.81, 1.1, 1.3, 1.0, 0.97]
-                .iter()
-                .flat_map(|factor| [*factor, 2.0 * factor])
-                .collect(),
-        }),
-        covariance: vec![vec![1e-20, 1e-21], vec![1e-21, 2e-20]],
-        noise_variance: 1e-4,
-        mean_time: 0.5,
-        t_quantile: 2.1,
-        ..model(
-            "Tabled",
-            0,
-            vec![n(), input("factor", 0.0, 9.0)],
-            vec![term("n", 1e-9), term("n/(1+factor)", 3e-9)],
-        )
-    };
-    ModelSet {
-        models: vec![
-            whole,
-            nodes,
-            called,
-            tabled,
-            model("seconds", 0, vec![input("type", 0.0, 8.0)], vec![term("type", 1e-6), term("1", -2e-6)]),
-            model("Nothing", 0, vec![input("math", 0.0, 8.0)], vec![term("math", 0.0)]),
-            model("never", 0, vec![input("x", 0.0, 8.0)], vec![term("x/(x-x)", 1e-6)]),
-            model(
-                "overflow",
-                0,
-                vec![input("x", 0.0, 1e4)],
-                vec![term("exp(x)", 1e-6), term("2^x", 1e-6), term("x^x", 1e-300)],
-            ),
-            model(
-                "logs",
-                0,
-                vec![input("x", -4.0, 4.0)],
-                vec![
-                    term("max(0,log2(x))", 1e-6),
-                    term("max(0,ln(x))", 1e-6),
-                    term("max(1,sqrt(x))", 1e-6),
-                    term("max(1,x^0.5)", 1e-6),
-                    term("max(1,min(9,x^-1))", 1e-6),
-                    term("max(1,min(9,1/x))", 1e-6),
-                    term("max(1,5%x)", 1e-6),
-                    term("max(3,ceil(x))", 1e-6),
-                ],
-            ),
-        ],
-        libraries: vec![Library {
-            incumbent: Some(Incumbent { candidate: "every".into(), parameters: vec![3], gain: 0.3 }),
-            equal: Vec::new(),
-            regret: None,
-            name: "pickOne".into(),
-            inputs: vec!["n".into()],
-            candidates: vec![
-                candidate("every", "Every", &["n", "k"], &["k%3!=2"], &[("k", 1, 9, Step::Add(2))]),
-                candidate(
-                    "any-nodes",
-                    "anyNodes",
-                    &["n*w/(3+type)"],
-                    &[],
-                    &[("w", 1, 8, Step::Multiply(2)), ("type", 0, 4, Step::ONE)],
-                ),
-                candidate("both", "double", &["n", "3"], &[], &[]),
-                with_last(
-                    candidate("tabled", "Tabled", &["n", "8-w"], &[], &[("w", 0, 8, Step::ONE)]),
-                    "min(5*cores/cores, n/3)",
-                ),
-            ],
-        }],
-        ..ModelSet::default()
-    }
+    ModelSet::read(include_str!("../sets/functions.toml")).unwrap()
 }
 
-/// The same candidate, whose first parameter's last value depends on the problem.
-fn with_last(mut candidate: LibraryCandidate, last: &str) -> LibraryCandidate {
-    candidate.parameters[0].last = Some(last.to_owned());
-    candidate
-}
-
-fn candidate(
-    name: &str,
-    model: &str,
-    arguments: &[&str],
-    requires: &[&str],
-    parameters: &[(&str, i64, i64, Step)],
-) -> LibraryCandidate {
-    let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-    let parameters = parameters.iter();
-    LibraryCandidate {
-        name: name.replace('-', "_"),
-        model: model.into(),
-        arguments: owned(arguments),
-        requires: owned(requires),
-        parameters: parameters
-            .map(|(name, min, max, step)| ParameterRange {
-                name: (*name).into(),
-                min: *min,
-                max: *max,
-                step: *step,
-                root: None,
-                first: None,
-                last: None,
-            })
-            .collect(),
-    }
+/// A set of one model.
+fn one(name: &str, cost: &str) -> ModelSet {
+    ModelSet::read(&format!("strata-models = 1\n[[models]]\nname = \"{name}\"\n{cost}\n")).unwrap()
 }
 
 /// The least expected time over all candidates and parameters, by trying all: its time and half
@@ -444,8 +260,7 @@ fn c_compiles_without_a_warning_and_agrees() {
     }
     // The same models under another prefix, and another set: all in one program.
     write("twice.h", &emit::c(&set(), "twice").unwrap());
-    let other =
-        ModelSet { models: vec![model("Other", 0, vec![], vec![term("1", 1e-6)])], ..ModelSet::default() };
+    let other = one("Other", "terms = [{ term = \"1\", coefficient = 1e-6, relevant = true }]");
     write("other.h", &emit::c(&other, "strata").unwrap());
     let show = "static void show(strata_pick_one_choice c) {
     const char *name = strata_pick_one_name(c.candidate);
@@ -536,11 +351,7 @@ fn the_texts() {
 
 #[test]
 fn a_set_that_makes_no_sense_is_an_error() {
-    let kind = Kind::Factored { expression: "Loop()+1".into() };
-    let bad = ModelSet {
-        models: vec![Model { name: "Loop".into(), kind, ..Model::default() }],
-        ..ModelSet::default()
-    };
+    let bad = one("Loop", "expression = \"Loop()+1\"");
     let c = |set: &ModelSet| emit::c(set, "strata");
     for emitter in [&c as &dyn Fn(&ModelSet) -> _, &emit::python, &emit::latex] {
         assert!(emitter(&bad).unwrap_err().to_string().contains("Loop"));
@@ -551,29 +362,7 @@ fn a_set_that_makes_no_sense_is_an_error() {
 /// Two ways to sort, of which the data's order decides, measured on one node; and a table that says
 /// the same.
 fn ordered() -> (ModelSet, Thresholds) {
-    let inputs = || {
-        let input = |name: &str, min, max| Input { integer: true, ..input(name, min, max) };
-        vec![input("n", 1.0, 1e6), input("order", 0.0, 1.0)]
-    };
-    let kinds = BTreeMap::from([("order".to_owned(), vec!["random".to_owned(), "in-order".to_owned()])]);
-    let set = ModelSet {
-        kinds: kinds.clone(),
-        models: vec![
-            model("Quick", 1, inputs(), vec![term("n", 2e-9)]),
-            model("Merge", 1, inputs(), vec![term("n", 3e-9), term("n*order", -2e-9)]),
-        ],
-        libraries: vec![Library {
-            name: "sort".into(),
-            inputs: vec!["n".into(), "order".into()],
-            candidates: [("quick", "Quick"), ("merge", "Merge")]
-                .map(|(name, model)| candidate(name, model, &["n", "order"], &[], &[]))
-                .to_vec(),
-            incumbent: None,
-            regret: None,
-            equal: Vec::new(),
-        }],
-        ..ModelSet::default()
-    };
+    let set = ModelSet::read(include_str!("../sets/ordered.toml")).unwrap();
     let input = |name: &str, high| ThresholdInput { name: name.into(), whole: true, low: 0.0, high };
     let split = Split { input: 1, below: 1.0, then: [Branch::Way(0), Branch::Way(1)] };
     let way = |name: &str| ThresholdWay { candidate: name.into(), parameters: Vec::new() };
@@ -587,7 +376,7 @@ fn ordered() -> (ModelSet, Thresholds) {
         ways: vec![way("quick"), way("merge")],
         rule: Rule::Table(Table { splits: vec![split], ..Table::default() }),
     };
-    (set, Thresholds { kinds, libraries: vec![one], ..Thresholds::default() })
+    (set.clone(), Thresholds { kinds: set.kinds, libraries: vec![one], ..Thresholds::default() })
 }
 
 #[test]

@@ -4,57 +4,24 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use strata_interchange::emit::prices::{self, Prices, Pricing};
-use strata_model::set::{Bound, Input, Model, ModelSet, Term};
+use strata_model::set::{ModelSet, Term};
 use strata_model::{Program, expr::parse};
 
-fn model(name: &str, unit: &str, inputs: &[&str], terms: &[(&str, f64)]) -> Model {
-    let input = |name: &&str| Input { name: (*name).to_owned(), min: 0.0, max: 1000.0, integer: true };
-    let term = |(text, coefficient): &(&str, f64)| Term {
-        term: (*text).to_owned(),
-        coefficient: *coefficient,
-        std_error: 0.0,
-        half_width: 0.0,
-        relevant: true,
-    };
-    let bound = Bound {
-        share: 0.99,
-        confidence: 0.95,
-        samples: 600,
-        points: 60,
-        covered: 0.995,
-        fresh: 0.99,
-        above: 1.1,
-    };
-    Model {
-        name: name.into(),
-        unit: unit.parse().unwrap(),
-        inputs: inputs.iter().map(input).collect(),
-        terms: terms.iter().map(term).collect(),
-        bound: Some(bound),
-        ..Model::default()
-    }
+/// A set of one model of `n`.
+fn one(unit: &str, terms: &[(&str, f64)]) -> ModelSet {
+    let terms: String = (terms.iter())
+        .map(|(term, by)| format!("{{ term = {term:?}, coefficient = {by:?}, relevant = true }}, "))
+        .collect();
+    let head = "strata-models = 1
+[[models]]
+name = \"f\"
+inputs = [{ name = \"n\", min = 0, max = 1000, integer = true }]
+upper = { share = 0.99, confidence = 0.95, samples = 600, points = 60, covered = 0.995, fresh = 0.99, above = 1.1 }";
+    ModelSet::read(&format!("{head}\nunit = {unit:?}\nterms = [{terms}]\n")).unwrap()
 }
 
 fn set() -> ModelSet {
-    let models = vec![
-        model("noop", "s", &["n"], &[("1", 104.0e-9)]),
-        model("noop_memory", "bytes", &["n"], &[("1", 4.0)]),
-        model("hash", "s", &["n"], &[("1", 900.4e-9), ("n", 3.1004e-9)]),
-        model("hash_memory", "bytes", &["n"], &[("1", 32.0)]),
-        model("hash_proof_size", "bytes", &["n"], &[("1", 1000.0), ("n", 1.5)]),
-        model("verify", "s", &["n", "m"], &[("1", 4e-6), ("n", 50e-9), ("m", 20e-9), ("n*m", 2e-9)]),
-        model("verify_memory", "bytes", &["n", "m"], &[("n", 8.0)]),
-        model("sort", "s", &["n"], &[("1", 3e-6), ("n", 20.7e-9), ("n*n", 0.0501e-9)]),
-        model("sort_memory", "bytes", &["n"], &[("1", 4.0), ("n", 8.0)]),
-        model(
-            "lookup",
-            "s",
-            &["n"],
-            &[("1", 0.3e-6), ("n", 2e-9), ("min(n,299.5)", 6e-9), ("max(0,n-400.5)", 1e-9)],
-        ),
-        model("tree", "s", &["n"], &[("1", 1e-7), ("n*log2(n)", 1.2e-9), ("n/3", 5e-9)]),
-    ];
-    ModelSet { models, ..ModelSet::default() }
+    ModelSet::read(include_str!("../sets/prices.toml")).unwrap()
 }
 
 fn whole() -> Prices {
@@ -138,10 +105,7 @@ fn c_never_prices_too_little() {
 #[test]
 fn a_small_price_says_what_rounding_costs() {
     // 0.004 gas a unit is 1 for the whole unit, and 4 in a unit of a thousandth.
-    let set = ModelSet {
-        models: vec![model("load", "gas", &["n"], &[("1", 20.0), ("n", 0.004)])],
-        ..ModelSet::default()
-    };
+    let set = one("gas", &[("1", 20.0), ("n", 0.004)]);
     let prices = Prices::new(&set, &Pricing { unit: None, round_up: true }).unwrap();
     assert_eq!(prices.rows[0].terms[0].coefficient, 1.0);
     assert!(prices.warnings[0].contains("makes `n` 250.0 times as dear"), "{:?}", prices.warnings);
@@ -154,8 +118,7 @@ fn a_small_price_says_what_rounding_costs() {
 #[test]
 fn what_is_no_whole_number_is_told() {
     let wrong = |terms: &[(&str, f64)]| {
-        let set = ModelSet { models: vec![model("f", "s", &["n"], terms)], ..ModelSet::default() };
-        let prices = Prices::new(&set, &Pricing { unit: None, round_up: true });
+        let prices = Prices::new(&one("s", terms), &Pricing { unit: None, round_up: true });
         prices.and_then(|prices| prices::rust(&prices)).unwrap_err()
     };
     for (terms, say) in [
