@@ -8,8 +8,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use strata_model::set::{Input, Library, LibraryCandidate, Model, ModelSet, ParameterRange, Step, Term};
-use strata_model::{Program, expr};
+use strata_model::{ModelSet, Program, expr};
 use strata_select::{Pin, Question, Row, choose_among, table::Parameter};
 
 struct Counting;
@@ -54,67 +53,37 @@ fn allocations<T>(work: impl FnOnce() -> T) -> (T, usize) {
     (result, COUNT.get() - before)
 }
 
-fn set() -> ModelSet {
-    let input = |name: &str| Input { name: name.into(), min: 1.0, max: 1e6, integer: true };
-    let term = |term: &str, coefficient| Term {
-        term: term.into(),
-        coefficient,
-        std_error: 0.0,
-        half_width: 0.0,
-        relevant: true,
-    };
-    let radix = Model {
-        name: "Radix".into(),
-        inputs: vec![input("keys"), input("bits"), input("width")],
-        terms: vec![term("2^bits", 1e-6), term("ceil(width/bits)*keys*logP", 1e-6)],
-        covariance: vec![vec![1e-20, 0.0], vec![0.0, 1e-20]],
-        t_quantile: 2.0,
-        ..Model::default()
-    };
-    let sample = Model {
-        name: "Sample".into(),
-        inputs: vec![input("keys")],
-        terms: vec![term("Radix(64,8,32)", 1.0), term("keys", 2e-6)],
-        requires: vec!["keys>=2".into()],
-        ..Model::default()
-    };
-    let candidate = |name: &str, model: &str, arguments: &[&str], max| LibraryCandidate {
-        name: name.into(),
-        model: model.into(),
-        arguments: arguments.iter().map(|a| (*a).to_owned()).collect(),
-        parameters: if max > 0 {
-            vec![ParameterRange {
-                name: "bits".into(),
-                min: 1,
-                max,
-                step: Step::ONE,
-                root: None,
-                first: None,
-                last: None,
-            }]
-        } else {
-            vec![]
-        },
-        requires: vec![],
-    };
-    let library = Library {
-        incumbent: None,
-        equal: Vec::new(),
-        regret: None,
-        name: "sort".into(),
-        inputs: vec!["keys".into(), "width".into()],
-        candidates: vec![
-            candidate("radix", "Radix", &["keys", "bits", "width"], 16),
-            candidate("sample", "Sample", &["keys*2"], 0),
-            candidate("twice", "Radix", &["keys+1", "bits", "2*width"], 1000),
-        ],
-    };
-    ModelSet { models: vec![radix, sample], libraries: vec![library], ..ModelSet::default() }
-}
+/// The first candidate has few values of its parameter, the third many, the second none.
+const SET: &str = r#"strata-models = 1
+[[models]]
+name = "Radix"
+inputs = [{ name = "keys", min = 1, max = 1e6 }, { name = "bits", min = 1, max = 1e6 },
+    { name = "width", min = 1, max = 1e6 }]
+terms = [{ term = "2^bits", coefficient = 1e-6, relevant = true },
+    { term = "ceil(width/bits)*keys*logP", coefficient = 1e-6, relevant = true }]
+covariance = [[1e-20, 0], [0, 1e-20]]
+t_quantile = 2
+[[models]]
+name = "Sample"
+inputs = [{ name = "keys", min = 1, max = 1e6 }]
+terms = [{ term = "Radix(64,8,32)", coefficient = 1, relevant = true },
+    { term = "keys", coefficient = 2e-6, relevant = true }]
+requires = ["keys>=2"]
+[[libraries]]
+name = "sort"
+inputs = ["keys", "width"]
+candidates = [
+    { name = "radix", model = "Radix", arguments = ["keys", "bits", "width"],
+        parameters = [{ name = "bits", min = 1, max = 16 }] },
+    { name = "sample", model = "Sample", arguments = ["keys*2"] },
+    { name = "twice", model = "Radix", arguments = ["keys+1", "bits", "2*width"],
+        parameters = [{ name = "bits", min = 1, max = 1000 }] },
+]
+"#;
 
 #[test]
 fn choosing_and_predicting_allocate_nothing() {
-    let resolved = set().resolve().unwrap();
+    let resolved = ModelSet::read(SET).unwrap().resolve().unwrap();
     let library = resolved.library("sort").unwrap();
     const SHORT: &[Parameter] = &[Parameter::new("bits", 1, 16)];
     const LONG: &[Parameter] = &[Parameter::new("bits", 1, 1000)];

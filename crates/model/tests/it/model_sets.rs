@@ -1,11 +1,11 @@
 //! Model sets: the text there and back, resolving, predicting, and errors.
 
 use proptest::prelude::*;
+use strata_model::codegen::toml_string;
 use strata_model::set::{
-    Axis, Bound, Constant, Contrast, Correction, Incumbent, Input, Kind, Library, LibraryCandidate,
-    MAX_CHAIN, Mode, Model, ModelSet, Named, Nodes, ParameterRange, Quantiles, Regret, Step, Term, Verdict,
+    Axis, Contrast, Correction, Input, Kind, Library, LibraryCandidate, MAX_CHAIN, Mode, Model, ModelSet,
+    Named, Nodes, ParameterRange, Step, Term, Verdict,
 };
-use strata_model::{Platform, SpecId, Unit};
 use strata_select::Source as _;
 
 fn term(term: &str, coefficient: f64) -> Term {
@@ -121,53 +121,16 @@ fn a_called_model_may_be_negative() {
     }
 }
 
-const MACHINE: &str = "threads nodes=4 cores=2 cpu=\"\" cache=\"L1d:32K\" os=linux arch=x86_64";
+const SORTS: &str = include_str!("../sets/sorts.toml");
 
 /// The CM-5's radix sort of Fig 5-4 in seconds of 33 MHz cycles, and a sample sort that calls it.
 fn sorts() -> ModelSet {
-    let keys = || input("keys", 1.0, 1e6);
-    let radix = Model {
-        covariance: vec![vec![1e-14, 0.0, 0.0], vec![0.0, 0.0, 0.0], vec![0.0, 0.0, 1e-18]],
-        noise_variance: 1e-10,
-        mean_time: 1e-2,
-        t_quantile: 2.0,
-        requires: vec!["bits<=width".into()],
-        ..fitted(
-            "Radix",
-            &[keys(), input("bits", 1.0, 16.0), input("width", 8.0, 64.0)],
-            &[term("2^bits", 3.4e-7), term("logP", 0.0), term("ceil(width/bits)*keys", 3e-7)],
-        )
-    };
-    let sample = Model {
-        mode: Mode::Absolute,
-        ..fitted("Sample", &[keys()], &[term("1", 1e-4), term("Radix(64,8,32)", 1.0), term("keys", 2e-7)])
-    };
-    let candidates = vec![
-        LibraryCandidate {
-            parameters: vec![range("bits", 16)],
-            ..candidate("radix", "Radix", &["keys", "bits", "width"])
-        },
-        LibraryCandidate { requires: owned(&["keys>=64"]), ..candidate("sample", "Sample", &["keys"]) },
-    ];
-    ModelSet {
-        platform: Some(Platform { cpu: "A \"quoted\" cpu\t\\ ü".into(), ..MACHINE.parse().unwrap() }),
-        spec: Some(SpecId { path: "specs/sort".into(), sha256: "00ff".into() }),
-        samples_sha256: "abc".into(),
-        code_sha256: "def".into(),
-        busy: 0.5,
-        kinds: [("family".into(), vec!["random".into(), "few \"keys\"".into()])].into(),
-        models: vec![radix, sample, factored("Both", &[keys()], "Radix(keys,8,32)+2*Sample(keys)")],
-        libraries: vec![library("sort", &["keys", "width"], candidates)],
-    }
+    ModelSet::read(SORTS).unwrap()
 }
 
 #[test]
 fn the_text_is_pinned_and_reads_back() {
-    let set = sorts();
-    let text = set.to_text();
-    assert_eq!(ModelSet::read(&text).unwrap(), set);
-    assert_eq!(ModelSet::read(&text).unwrap().digest(), set.digest());
-    insta::assert_snapshot!(text);
+    assert_eq!(sorts().to_text(), SORTS);
 }
 
 #[test]
@@ -566,85 +529,25 @@ fn awkward() -> impl Strategy<Value = f64> {
 }
 
 proptest! {
+    /// Every key there is, with any numbers and texts.
     #[test]
-    fn any_set_reads_back(
-        name in "\\PC{0,12}", reason in any::<String>(), numbers in prop::collection::vec(awkward(), 12),
-        rows in prop::collection::vec(prop::collection::vec(awkward(), 0..3), 0..3), counts in any::<[u32; 5]>(), verified: bool
-    ) {
-        let model = Model {
-            name,
-            inputs: vec![Input { name: "x".into(), min: numbers[0], max: numbers[1], integer: verified }],
-            requires: vec![reason.clone()],
-            follows: vec![Named { name: "x".into(), value: "2*x".into() }; usize::from(verified)],
-            names: vec![Named { name: "n".into(), value: "1 +".into() }; usize::from(verified)],
-            kind: if verified { Kind::Factored { expression: reason.clone() } } else { Kind::Fitted },
-            unit: if verified { "gas".parse().unwrap() } else { Unit::SECONDS },
-            bound: verified.then_some(Bound {
-                share: numbers[0],
-                confidence: numbers[1],
-                samples: counts[0] as usize,
-                points: counts[1] as usize,
-                covered: numbers[2],
-                fresh: numbers[3],
-                above: numbers[4],
-            }),
-            mode: if verified { Mode::Absolute } else { Mode::Relative },
-            terms: vec![Term { term: "x".into(), coefficient: numbers[2], std_error: numbers[3], half_width: numbers[4], relevant: verified }],
-            correction: (!verified).then(|| Correction {
-                samples: counts[4] as usize,
-                axes: vec![Axis { input: "x".into(), round: counts[4] % 2 == 0, knots: numbers[..2].to_vec() }],
-                factors: numbers[2..4].to_vec(),
-            }),
-            contrast: verified.then_some(Contrast { deviation: numbers[8], reach: numbers[9] }),
-            covariance: rows,
-            noise_variance: numbers[5],
-            mean_time: numbers[6],
-            t_quantile: numbers[7],
-            r2: numbers[8],
-            mre_fit: numbers[9],
-            mre_verify: verified.then_some(numbers[10]),
-            verify_quantiles: verified.then_some(Quantiles { p50: numbers[0], p90: numbers[1], p95: numbers[2], max: numbers[3] }),
-            coverage: verified.then_some(numbers[4]),
-            noise: verified.then_some(numbers[6]),
-            own_error: numbers[7].abs(),
-            leverage_limit: numbers[5],
-            samples: counts[0] as usize,
-            verify_samples: counts[1] as usize,
-            verdict: if verified { Verdict::Verified } else { Verdict::Failed },
-            doubts: vec![reason.clone(), String::new()],
-            reason: reason.clone(),
-            rank: counts[2] as usize,
-            condition: numbers[11],
-            nodes: Nodes::known(counts[3] as usize),
-        };
-        let library = Library {
-            name: reason.clone(),
-            inputs: vec![],
-            candidates: vec![],
-            incumbent: verified.then(|| Incumbent {
-                candidate: reason.clone(),
-                parameters: vec![i64::from(counts[0]), -1],
-                gain: f64::from(counts[1]) / f64::from(u32::MAX),
-            }),
-            equal: vec![vec![reason.clone(), String::new()]],
-            regret: Some(Regret {
-                inputs: counts[2] as usize,
-                like: verified.then(|| reason.clone()),
-                mean: numbers[0],
-                interval: (numbers[1], numbers[2]),
-                worst: numbers[3],
-                worst_at: reason.clone(),
-                constant: verified.then(|| Constant { name: reason.clone(), mean: numbers[4] }),
-                before: (!verified).then(|| Constant { name: reason.clone(), mean: numbers[5] }),
-            }),
-        };
-        let set = ModelSet { models: vec![model], libraries: vec![library], ..ModelSet::default() };
-        let text = set.to_text();
-        let back = ModelSet::read(&text).unwrap();
-        // Compared as text, so that NaN equals itself; floats print all their bits.
-        prop_assert_eq!(back.to_text(), text);
-        prop_assert_eq!(back.models[0].terms[0].coefficient.to_bits() == set.models[0].terms[0].coefficient.to_bits(), !numbers[2].is_nan() || back.models[0].terms[0].coefficient.to_bits() == numbers[2].to_bits());
-        let _ = back.resolve();
+    fn any_set_reads_back(floats in prop::collection::vec(awkward(), 64), counts in any::<[u32; 8]>(), text: String) {
+        let template = include_str!("../sets/every-key.toml");
+        let (mut floats, mut counts) = (floats.iter().cycle(), counts.iter().cycle());
+        let mut all = String::new();
+        for (place, part) in template.split('@').enumerate() {
+            let (hole, rest) = part.split_at(usize::from(place > 0));
+            all += &match hole {
+                "f" => floats.next().map_or(String::new(), |f| if f.is_nan() { "nan".into() } else { format!("{f:?}") }),
+                "n" => counts.next().map_or(String::new(), ToString::to_string),
+                "s" => toml_string(&text),
+                _ => String::new(),
+            };
+            all += rest;
+        }
+        let set = ModelSet::read(&all).unwrap();
+        prop_assert_eq!(set.to_text(), all);
+        let _ = set.resolve();
     }
 
     #[test]
