@@ -10,7 +10,7 @@ use strata_model::samples::{ModelSamples, Sample};
 use strata_model::set::{Mode, Nodes};
 
 use crate::points;
-use crate::{FitError, FitOptions, Lookup, Structure};
+use crate::{Fault, FitError, FitOptions, Lookup, Structure};
 
 /// Name of the constant term.
 pub(crate) const CONSTANT: &str = "1";
@@ -67,13 +67,13 @@ pub(crate) fn build(
     options: &FitOptions,
     lookup: &Lookup<'_>,
 ) -> Result<Design, FitError> {
-    let model = || samples.name.clone();
+    let wrong = |fault| FitError::of(samples, fault);
     let inputs = structure
         .inputs
         .iter()
         .map(|input| {
             let column = samples.columns.iter().position(|c| c.text == *input);
-            column.ok_or_else(|| FitError::NoColumn { model: model(), input: input.clone() })
+            column.ok_or_else(|| wrong(Fault::NoColumn(input.clone())))
         })
         .collect::<Result<Vec<usize>, _>>()?;
 
@@ -98,14 +98,11 @@ pub(crate) fn build(
         sources.push(match samples.columns.iter().position(|c| c.text == text) {
             Some(column) => Source::Column(column),
             None if term.names().iter().any(|name| RESERVED.contains(&name.as_str())) && unknown => {
-                return Err(FitError::NoNodes { model: model(), term: text });
+                return Err(wrong(Fault::NoNodes(text)));
             }
             None => Source::Computed(
-                compile(term, &structure.inputs, lookup).map_err(|message| FitError::BadTerm {
-                    model: model(),
-                    term: text.clone(),
-                    message,
-                })?,
+                compile(term, &structure.inputs, lookup)
+                    .map_err(|message| wrong(Fault::BadTerm(text.clone(), message)))?,
             ),
         });
         terms.push(text);
@@ -116,11 +113,10 @@ pub(crate) fn build(
         None => None,
         Some(name) => {
             let column = samples.columns.iter().position(|c| c.text == *name);
-            let column = column.ok_or_else(|| FitError::NoColumn { model: model(), input: name.clone() })?;
+            let column = column.ok_or_else(|| wrong(Fault::NoColumn(name.clone())))?;
             for Sample { values, line, .. } in &samples.rows {
                 if !values[column].is_finite() || values[column] <= 0.0 {
-                    let value = values[column];
-                    return Err(FitError::BadVariance { model: model(), line: *line, value });
+                    return Err(FitError::at(samples, *line, Fault::BadVariance(values[column])));
                 }
             }
             Some(column)
@@ -164,18 +160,14 @@ pub(crate) fn build(
         terms.retain(|_| place.next().is_some_and(|place| !said.contains(&place)));
     }
     if fit.rows.is_empty() {
-        return Err(FitError::NoSamples { model: model(), verification: verify.rows.len() });
+        return Err(wrong(Fault::NoSamples(verify.rows.len())));
     }
     // A term that overflows at a verification sample is a failure of the model there, not of the
     // fit.
     for (i, &row) in fit.rows.iter().enumerate() {
         if let Some(j) = (0..terms.len()).find(|&j| !fit.matrix[(i, j)].is_finite()) {
-            return Err(FitError::NotFinite {
-                model: model(),
-                line: samples.rows[row].line,
-                term: terms[j].clone(),
-                value: fit.matrix[(i, j)],
-            });
+            let fault = Fault::NotFinite(terms[j].clone(), fit.matrix[(i, j)]);
+            return Err(FitError::at(samples, samples.rows[row].line, fault));
         }
     }
     let nodes = if unknown { Nodes::ANY } else { nodes };
@@ -212,8 +204,7 @@ pub(crate) fn nodes_of_rows(samples: &ModelSamples, default: usize) -> Result<Ve
             let value = row.values.get(column).copied().unwrap_or(f64::NAN);
             let found = INVERSES[place](value).round();
             if !(1.0..1e9).contains(&found) || !alike(value, node_values(found as usize)[place], 1.0) {
-                let (model, column) = (samples.name.clone(), (*name).to_owned());
-                return Err(FitError::NotNodes { model, line: row.line, column, value });
+                return Err(FitError::at(samples, row.line, Fault::NotNodes(name, value)));
             }
             *nodes = found as usize;
         }
@@ -254,8 +245,8 @@ fn check_columns(
             variables.extend(node_values(*nodes));
             let (value, computed) = (held(row), program.eval(&variables));
             if !alike(value, computed, scale) {
-                let (model, column) = (samples.name.clone(), term.clone());
-                return Err(FitError::ColumnDiffers { model, line: row.line, column, value, computed });
+                let fault = Fault::ColumnDiffers { column: term.clone(), value, computed };
+                return Err(FitError::at(samples, row.line, fault));
             }
         }
     }
@@ -265,25 +256,23 @@ fn check_columns(
 /// Times must be numbers, above zero if errors are relative; inputs must be numbers. The squares of
 /// both must be in the range of doubles.
 fn check_rows(samples: &ModelSamples, inputs: &[usize], options: &FitOptions) -> Result<(), FitError> {
-    let model = || samples.name.clone();
     for Sample { seconds, values, line, .. } in &samples.rows {
+        let wrong = |fault| Err(FitError::at(samples, *line, fault));
         if !seconds.is_finite() {
-            return Err(FitError::BadTime { model: model(), line: *line, seconds: *seconds });
+            return wrong(Fault::BadTime(*seconds));
         }
         if options.mode == Mode::Relative && *seconds <= 0.0 {
-            return Err(FitError::NotPositive { model: model(), line: *line, seconds: *seconds });
+            return wrong(Fault::NotPositive(*seconds));
         }
         let missing = samples.columns.get(values.len()).map(|c| c.text.clone());
         let bad = inputs.iter().find(|&&c| values.get(c).is_some_and(|v| !v.is_finite()));
         if let Some(term) = missing.or_else(|| bad.map(|&c| samples.columns[c].text.clone())) {
-            let value = bad.map_or(f64::NAN, |&c| values[c]);
-            return Err(FitError::NotFinite { model: model(), line: *line, term, value });
+            return wrong(Fault::NotFinite(term, bad.map_or(f64::NAN, |&c| values[c])));
         }
         let named = inputs.iter().map(|&c| (samples.columns[c].text.as_str(), values[c]));
         let is_extreme = |value: f64| value != 0.0 && !(1e-120..=1e120).contains(&value.abs());
         if let Some((column, value)) = named.chain([("time", *seconds)]).find(|(_, v)| is_extreme(*v)) {
-            let column = column.to_owned();
-            return Err(FitError::OutOfRange { model: model(), line: *line, column, value });
+            return wrong(Fault::OutOfRange(column.to_owned(), value));
         }
     }
     Ok(())

@@ -23,7 +23,7 @@ use crate::search::{LEAST_POINTS, search};
 use crate::solve::{SolveError, dot, sum};
 use crate::stats::{last_place, mean_relative_error, t_quantile};
 use crate::verify::{self, Between, HeldOut, MEAN_OF_NORMAL};
-use crate::{FitError, FitOptions, Fitted, Lookup, Residual, Search, Structure};
+use crate::{Fault, FitError, FitOptions, Fitted, Lookup, Residual, Search, Structure};
 
 /// Fits one model to its samples.
 ///
@@ -100,9 +100,7 @@ fn best_terms(
     }
     let Some(found) = search(samples, structure, options) else {
         return match points_of_inputs(samples, structure) {
-            few @ 2..LEAST_POINTS if nothing_named => {
-                Err(FitError::TooFewPoints { model: samples.name.clone(), points: few })
-            }
+            few @ 2..LEAST_POINTS if nothing_named => Err(FitError::of(samples, Fault::TooFewPoints(few))),
             _ => named,
         };
     };
@@ -277,7 +275,6 @@ fn fit_terms(
     candidates: usize,
 ) -> Result<Candidate, FitError> {
     let structure = &placed.structure;
-    let model = || samples.name.clone();
     let design = design::build(samples, structure, options, lookup)?;
     let places: Vec<usize> = design.terms.iter().map(|term| placed.tried(term)).collect();
     let fitted_rows: Vec<&Sample> = design.fit.rows.iter().map(|row| &samples.rows[*row]).collect();
@@ -297,18 +294,14 @@ fn fit_terms(
     };
     let mut regression = regress::fit(data, options).map_err(|f| {
         let have = design.fit.rows.len();
-        match f {
-            Failure::TooFew { needed } => FitError::TooFewSamples {
-                model: model(),
-                samples: have,
-                terms: needed - 1,
-                more: needed - have,
-            },
-            Failure::Solve(SolveError::Inaccurate(ratio)) => FitError::Inaccurate { model: model(), ratio },
-            Failure::Solve(SolveError::NotFinite | SolveError::Overflow) => {
-                FitError::Overflow { model: model() }
+        let fault = match f {
+            Failure::TooFew { needed } => {
+                Fault::TooFewSamples { samples: have, terms: needed - 1, more: needed - have }
             }
-        }
+            Failure::Solve(SolveError::Inaccurate(ratio)) => Fault::Inaccurate(ratio),
+            Failure::Solve(SolveError::NotFinite | SolveError::Overflow) => Fault::Overflow,
+        };
+        FitError::of(samples, fault)
     })?;
     let knees = placed.widen(&mut regression, &design, options, lookup);
 
@@ -323,7 +316,7 @@ fn fit_terms(
         Some(mre) => mre,
         // If every time is zero, errors are absolute.
         None if fit_part.iter().all(|r| r.observed == 0.0) => 0.0,
-        None => return Err(FitError::Overflow { model: model() }),
+        None => return Err(FitError::of(samples, Fault::Overflow)),
     };
     let mean_time = sum(design.fit.times.iter().copied()) / fitted as f64;
     let inputs = ranges(samples, structure, &design);
@@ -482,7 +475,7 @@ pub fn fit_columns(
     variance: Option<&str>,
 ) -> Vec<Result<Fitted, FitError>> {
     let fit = |model: &ModelSamples| {
-        let wrong = |message| FitError::BadFitLine { model: model.name.clone(), message };
+        let wrong = |message| FitError::of(model, Fault::BadFitLine(message));
         let options = options(model).map_err(wrong)?;
         let nodes = samples.platform.as_ref().map_or(0, |p| p.nodes);
         let mut structure = structure_of(model, nodes)?;
@@ -506,13 +499,7 @@ pub fn structure_of(samples: &ModelSamples, nodes: usize) -> Result<Structure, F
         .columns
         .iter()
         .filter(|c| c.candidate)
-        .map(|c| {
-            parse(&c.text).map_err(|e| FitError::BadTerm {
-                model: samples.name.clone(),
-                term: c.text.clone(),
-                message: e.message,
-            })
-        })
+        .map(|c| parse(&c.text).map_err(|e| FitError::of(samples, Fault::BadTerm(c.text.clone(), e.message))))
         .collect::<Result<_, _>>()?;
     Ok(Structure { inputs, terms, nodes, ..Structure::default() })
 }

@@ -17,7 +17,7 @@ use strata_model::set::Mode;
 use crate::design::{self, Design, Part};
 use crate::regress::{Regression, inliers};
 use crate::stats::t_quantile;
-use crate::{FitError, FitOptions, Lookup, Robust, Structure};
+use crate::{Fault, FitError, FitOptions, Lookup, Robust, Structure};
 
 /// The least number of measured values in a piece between breakpoints, so that no piece fits a
 /// single sample: the least span of Friedman (1991), §3.8.
@@ -167,8 +167,7 @@ pub(crate) fn place(
         ..structure.clone()
     };
     let compile = |expr: &Expr| {
-        let wrong =
-            |message| FitError::BadTerm { model: samples.name.clone(), term: expr.to_string(), message };
+        let wrong = |message| FitError::of(samples, Fault::BadTerm(expr.to_string(), message));
         design::compile(expr, &structure.inputs, lookup).map_err(wrong)
     };
     let mut places = vec![0.0; arguments.len()];

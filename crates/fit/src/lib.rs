@@ -41,7 +41,7 @@ pub mod stats;
 mod twins;
 mod verify;
 
-pub use error::FitError;
+pub use error::{Fault, FitError};
 pub use fit::{fit_columns, fit_model, fit_samples, structure_of};
 pub use options::{Elimination, FitOptions, PartError, Robust, Search, Weights};
 pub use twins::{Round, round_sensitive, round_terms};

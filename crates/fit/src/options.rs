@@ -6,7 +6,7 @@ use std::str::FromStr;
 use strata_model::did_you_mean;
 use strata_model::set::Mode;
 
-use crate::FitError;
+use crate::{Fault, FitError};
 
 /// How to fit.
 ///
@@ -117,7 +117,10 @@ impl Default for FitOptions {
 impl FitOptions {
     /// Refuses options out of range.
     pub(crate) fn check(&self) -> Result<(), FitError> {
-        let bad = |option, value, expected| Err(FitError::BadOption { option, value, expected });
+        let bad = |option, value, expected| {
+            let fault = Fault::BadOption { option, value, expected };
+            Err(FitError { model: String::new(), line: 0, fault })
+        };
         if !(self.confidence > 0.0 && self.confidence < 1.0) {
             return bad("the confidence", self.confidence, "above 0 and below 1 (100 %)");
         }

@@ -15,7 +15,7 @@ use strata_model::samples::ModelSamples;
 use strata_model::set::{Bound, Mode, Model, Term, Verdict};
 
 use crate::design::{self, CONSTANT, Part};
-use crate::{FitError, FitOptions, Fitted, Lookup, Structure};
+use crate::{Fault, FitError, FitOptions, Fitted, Lookup, Structure};
 
 /// A coverage is below its share if chance explains it in one of a thousand cases only.
 const CHANCE: f64 = 1e-3;
@@ -72,14 +72,14 @@ pub(crate) fn apply(
 ) -> Result<Fitted, FitError> {
     let Some(share) = options.upper else { return Ok(fitted) };
     let confidence = options.confidence;
-    let name = || samples.name.clone();
     let structure = Structure { terms: terms(&fitted.model), parameters: Vec::new(), ..structure.clone() };
     let design = design::build(samples, &structure, options, lookup)?;
     let [fit, held_out] = [&design.fit, &design.verify].map(|part| Side::new(samples, part));
     let count = held_out.measured.len();
     let Some(rank) = tolerance::rank(count, share, confidence) else {
         let needed = tolerance::least_samples(share, confidence);
-        return Err(FitError::TooFewHeldOut { model: name(), held_out: count, needed, share, confidence });
+        let fault = Fault::TooFewHeldOut { held_out: count, needed, share, confidence };
+        return Err(FitError::of(samples, fault));
     };
     let coefficients = regress(&fit, &fitted, options, share);
     let ratios = held_out.ratios(&coefficients);
@@ -89,7 +89,7 @@ pub(crate) fn apply(
     let most = (share * all.len() as f64).ceil() as usize;
     let factor = ranked(ratios.clone(), rank).max(ranked(all, most));
     if !(factor.is_finite() && factor > 0.0) {
-        return Err(FitError::NoBound { model: name() });
+        return Err(FitError::of(samples, Fault::NoBound));
     }
     let coefficients = coefficients * factor;
     let ratios: Vec<f64> = ratios.iter().map(|ratio| ratio / factor).collect();

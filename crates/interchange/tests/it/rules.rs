@@ -1,7 +1,11 @@
 //! Rule files of Open MPI: what is written, and what reading refuses.
 
 use proptest::prelude::*;
-use strata_interchange::rules::{Chosen, Collective, Range, Release, RuleFile, openmpi};
+use strata_interchange::rules::{
+    Chosen, Collective, Kind, Range, Release, RuleFile, Tree, openmpi, read_intel,
+};
+
+use crate::mpich::tree;
 
 fn range(from: u64, to: u64, algorithm: &str, parameters: &[(&str, i64)]) -> Range {
     let parameters = parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
@@ -105,72 +109,36 @@ fn what_a_release_cannot_do_is_refused() {
     assert!(openmpi(&twice, Release::V4_1, &[]).unwrap_err().contains("comes twice"));
 }
 
+/// What ends a job, acts otherwise than it reads, or never acts.
 #[test]
 fn bad_files_are_refused_with_their_place() {
-    let head = "1 # collectives\n2\n1\n4\n";
-    let with = |rest: &str| format!("{head}{rest}");
-    let json = |inner: &str| {
-        format!("{{\"rule_file_version\": 3, \"module\": \"tuned\", \"collectives\": {inner}}}")
-    };
-    let cases: Vec<(Release, String, &str, &str)> = vec![
-        (Release::V4_1, String::new(), "1:1", "number of collectives is expected"),
-        (Release::V4_1, "# nothing\n".into(), "1:", "the file ends where"),
-        (Release::V4_1, "0\n".into(), "1:1", "1 to 22"),
-        (Release::V4_1, "1\n23\n".into(), "2:1", "the number of a collective"),
-        (Release::V4_1, "1\n5\n".into(), "2:1", "no algorithms"),
-        (Release::V4_1, with("1\n0 9 0 0\n"), "6:3", "0 to 6"),
-        (Release::V5_0, with("1\n0 7 0 0\n"), "6:3", "in Open MPI 5.0"),
-        (Release::V4_1, with("1\n0 3 0\n"), "6:6", "the file ends where the size of segments"),
-        (Release::V4_1, with("2\n0 3 0\n65536 4 0 0\n"), "6:1", "goes on in line 7"),
-        (Release::V4_1, with("1\n0 3 0 0 0\n"), "6:9", "one number too many"),
-        (Release::V4_1, with("1\n0 3 0 0\n5\n"), "7:1", "one number too many"),
-        (Release::V4_1, with("2\n0 3 0 0\n0 4 0 0\n"), "7:1", "sizes must rise"),
-        (Release::V4_1, with("1\n8 3 0 0\n"), "6:1", "it must begin at 0"),
-        (Release::V4_1, with("1\n0 010 0 0\n"), "6:3", "another base"),
-        (Release::V4_1, with("1\n0 0x3 0 0\n"), "6:3", "another base"),
-        (Release::V4_1, with("1\n0 -3 0 0\n"), "6:3", "not `-3`"),
-        (Release::V4_1, with("1\n0 ring 0 0\n"), "6:3", "not `ring`"),
-        (Release::V4_1, with("1\n0 3 0 99999999999\n"), "6:7", "0 or more"),
-        (Release::V4_1, "1\n6\n1\n4\n2\n0 1 0 0\n8 2 0 0\n".into(), "5:1", "only the first rule"),
-        (Release::V4_1, "1\n2\n2\n4\n1\n0 3 0 0\n4\n1\n0 3 0 0\n".into(), "7:1", "they must rise"),
-        (
-            Release::V4_1,
-            "2\n2\n1\n4\n1\n0 3 0 0\n2\n1\n4\n1\n0 3 0 0\n".into(),
-            "7:1",
-            "allreduce is listed twice",
-        ),
-        (Release::V4_1, " rule-file-version-2\n1\n".into(), "1:2", "very first characters"),
-        (Release::V4_1, format!("rule-file-version-2\n{}", with("1\n0 3 0 0 8 9\n")), "7:11", "at most five"),
-        (Release::V6_0, with("1\n0 3 0 0\n"), "1:1", "write JSON"),
-        (Release::V4_1, json("{}"), "1:1", "reads no JSON"),
-        (Release::V6_0, "{\"rule_file_version\": 3,\n}".into(), "2:1", "not JSON"),
-        (Release::V6_0, "{\"rule_file_version\": 2}".into(), "1:2", "must be 3"),
-        (Release::V6_0, json("{\"reducescatter\": []}"), "1:", "no collective `reducescatter`"),
-        (
-            Release::V6_0,
-            json("{\"allreduce\": [{\"rules\": [{\"algo\": \"ring\"}]}]}"),
-            "1:",
-            "no `algo` here",
-        ),
-        (Release::V6_0, json("{\"allreduce\": [{\"rules\": [{\"alg\": \"rong\"}]}]}"), "1:", "`ring`"),
-        (
-            Release::V6_0,
-            json("{\"allreduce\": [{\"rules\": [{\"alg\": \"ring\", \"segsize\": 1}]}]}"),
-            "1:",
-            "seg_size",
-        ),
-        (
-            Release::V6_0,
-            json("{\"allreduce\": [{\"comm_size_min\": 9, \"comm_size_max\": 4}]}"),
-            "1:",
-            "9 to 4",
-        ),
-        (Release::V6_0, json("{\"allreduce\": 1}"), "1:", "a list of objects"),
-    ];
-    for (release, text, place, part) in cases {
-        let error = read(&text, release).expect_err(&text);
-        assert!(error.contains(&format!("rules:{place}")) && error.contains(part), "{text}\n{error}");
+    let mut all = String::new();
+    for line in include_str!("../rules.txt").lines().filter(|line| line.contains('|')) {
+        let (head, text) = line.split_once('|').unwrap();
+        let (release, collective) = head.split_once(' ').unwrap();
+        let mut text = text.replace("\\n", "\n").replace("\\r", "\r");
+        let kind: Kind = release.parse().unwrap();
+        if kind == Kind::Mpich {
+            let of = |part: &str| match part.split_once('>') {
+                Some((name, rest)) if name.chars().all(|sign| sign.is_alphanumeric() || sign == '_') => {
+                    format!("{{\"algorithm=MPIR_{name}\": {{}}}}{rest}")
+                }
+                _ => format!("<{part}"),
+            };
+            let mut parts = text.split('<');
+            text = parts.next().unwrap_or_default().to_owned() + &parts.map(of).collect::<String>();
+        }
+        if !collective.is_empty() {
+            text = tree(&[(collective, &text)]);
+        }
+        let read = match kind {
+            Kind::OpenMpi(release) => RuleFile::read(text.as_bytes(), "rules", release).map(drop),
+            Kind::Mpich => Tree::read(text.as_bytes(), "rules").map(drop),
+            Kind::Intel => read_intel(text.as_bytes(), "rules").map(drop),
+        };
+        all += &format!("{line}\n    {}\n", read.err().map_or("reads".into(), |why| why.to_string()));
     }
+    insta::assert_snapshot!(all);
     let error = RuleFile::read(b"1\n\xff", "rules", Release::V4_1).unwrap_err().to_string();
     assert!(error.contains("UTF-8"), "{error}");
 }
