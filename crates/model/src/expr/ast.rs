@@ -87,55 +87,43 @@ pub enum BinaryOp {
     Power,
 }
 
+/// The operators in the order of the enumeration: how each is written, and its precedence. Tighter
+/// operators have larger numbers; [`PREFIX`] lies between `*` and `^`.
+const OPERATORS: [(BinaryOp, &str, u8); 16] = {
+    use BinaryOp::*;
+    [
+        (Or, "||", 1),
+        (And, "&&", 2),
+        (Equal, "==", COMPARISON),
+        (NotEqual, "!=", COMPARISON),
+        (Less, "<", COMPARISON),
+        (LessEqual, "<=", COMPARISON),
+        (Greater, ">", COMPARISON),
+        (GreaterEqual, ">=", COMPARISON),
+        (ShiftLeft, "<<", 4),
+        (ShiftRight, ">>", 4),
+        (Add, "+", 5),
+        (Subtract, "-", 5),
+        (Multiply, "*", 6),
+        (Divide, "/", 6),
+        (Remainder, "%", 6),
+        (Power, "^", POWER),
+    ]
+};
+
 impl BinaryOp {
     /// How the operator is written.
     #[must_use]
     pub fn symbol(self) -> &'static str {
-        match self {
-            Self::Or => "||",
-            Self::And => "&&",
-            Self::Equal => "==",
-            Self::NotEqual => "!=",
-            Self::Less => "<",
-            Self::LessEqual => "<=",
-            Self::Greater => ">",
-            Self::GreaterEqual => ">=",
-            Self::ShiftLeft => "<<",
-            Self::ShiftRight => ">>",
-            Self::Add => "+",
-            Self::Subtract => "-",
-            Self::Multiply => "*",
-            Self::Divide => "/",
-            Self::Remainder => "%",
-            Self::Power => "^",
-        }
+        OPERATORS[self as usize].1
     }
 
     pub(super) fn from_symbol(symbol: &str) -> Option<Self> {
-        use BinaryOp::*;
-        let all = [
-            Or, And, Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, ShiftLeft, ShiftRight, Add,
-            Subtract, Multiply, Divide, Remainder, Power,
-        ];
-        all.into_iter().find(|op| op.symbol() == symbol)
+        OPERATORS.iter().find(|row| row.1 == symbol).map(|row| row.0)
     }
 
-    /// Tighter operators have larger numbers; [`PREFIX`] lies between `*` and `^`.
     pub(super) fn precedence(self) -> u8 {
-        match self {
-            Self::Or => 1,
-            Self::And => 2,
-            Self::Equal
-            | Self::NotEqual
-            | Self::Less
-            | Self::LessEqual
-            | Self::Greater
-            | Self::GreaterEqual => COMPARISON,
-            Self::ShiftLeft | Self::ShiftRight => 4,
-            Self::Add | Self::Subtract => 5,
-            Self::Multiply | Self::Divide | Self::Remainder => 6,
-            Self::Power => POWER,
-        }
+        OPERATORS[self as usize].2
     }
 }
 
