@@ -103,6 +103,16 @@ fn c_never_prices_too_little() {
 }
 
 #[test]
+fn a_model_may_be_called_like_a_helper() {
+    for name in ["log2_up", "greatest", "least"] {
+        let mut set = one("s", &[("max(n,3)", 1e-9)]);
+        set.models[0].name = name.to_owned();
+        let prices = Prices::new(&set, &Pricing { unit: None, round_up: true }).unwrap();
+        assert!(prices::rust(&prices).unwrap().contains(&format!("pub const fn {name}_2(n: u64)")), "{name}");
+    }
+}
+
+#[test]
 fn a_small_price_says_what_rounding_costs() {
     // 0.004 gas a unit is 1 for the whole unit, and 4 in a unit of a thousandth.
     let set = one("gas", &[("1", 20.0), ("n", 0.004)]);
