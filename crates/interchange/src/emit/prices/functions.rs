@@ -75,7 +75,9 @@ fn spelt(expr: &Whole, c: Option<&str>) -> String {
 pub fn rust(prices: &Prices) -> Result<String, String> {
     let mut text: String = origin(prices).iter().map(|line| format!("// {line}\n")).collect();
     text += "// Whole numbers, rounded up; sums that are too great stay at u64::MAX.\n";
-    for Function { docs, name, arguments, sum } in functions(prices, [&["log2_up", "greatest", "least"], &[]])? {
+    for Function { docs, name, arguments, sum } in
+        functions(prices, [&["log2_up", "greatest", "least"], &[]])?
+    {
         let unused = |(name, read): &(String, bool)| format!("{}{name}: u64", if *read { "" } else { "_" });
         let arguments = arguments.iter().map(unused).collect::<Vec<_>>().join(", ");
         let docs: String = docs.iter().map(|line| format!("/// {line}\n")).collect();

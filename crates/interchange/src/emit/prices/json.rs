@@ -4,6 +4,8 @@
 //! another, which these have under `others`; `benchmarks` has the models that are a base with
 //! slopes, under the names that the templates of Substrate's `benchmark pallet` use, in ps.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 use strata_model::number_text;
 
@@ -93,87 +95,72 @@ fn slope<'a>(price: &'a Price, term: &PriceTerm) -> Option<&'a str> {
     price.inputs.iter().map(|input| &*input.name).find(|input| *input == name)
 }
 
+/// An argument of a shape, and the term whose coefficient it is; `1` is the base.
+type Argument = (&'static str, &'static str);
+
+/// The shapes of Cardano's cost models: the first that has all terms of a sum is taken. Inputs are `x`,
+/// `y` and `z`, in order; `xy` is a product.
+const SHAPES: [(&str, &[Argument]); 13] = [
+    ("constant_cost", &[("cost", "1")]),
+    ("linear_in_x", &[("intercept", "1"), ("slope", "x")]),
+    ("linear_in_y", &[("intercept", "1"), ("slope", "y")]),
+    ("linear_in_z", &[("intercept", "1"), ("slope", "z")]),
+    ("min_size", &[("intercept", "1"), ("slope", "min")]),
+    ("max_size", &[("intercept", "1"), ("slope", "max")]),
+    ("multiplied_sizes", &[("intercept", "1"), ("slope", "xy")]),
+    ("added_sizes", &[("intercept", "1"), ("slope", "x+y")]),
+    ("linear_in_y_and_z", &[("intercept", "1"), ("slope1", "y"), ("slope2", "z")]),
+    ("quadratic_in_x", &[("c0", "1"), ("c1", "x"), ("c2", "xx")]),
+    ("quadratic_in_y", &[("c0", "1"), ("c1", "y"), ("c2", "yy")]),
+    ("with_interaction_in_x_and_y", &[("c00", "1"), ("c10", "x"), ("c01", "y"), ("c11", "xy")]),
+    (
+        "quadratic_in_x_and_y",
+        &[
+            ("minimum", "1"),
+            ("c00", "1"),
+            ("c10", "x"),
+            ("c01", "y"),
+            ("c20", "xx"),
+            ("c11", "xy"),
+            ("c02", "yy"),
+        ],
+    ),
+];
+
 /// The name of a sum among the shapes of Cardano's cost models, with its arguments.
 fn shape(price: &Price) -> Option<(&'static str, Vec<(&'static str, f64)>)> {
-    let inputs: Vec<&str> = price.inputs.iter().map(|input| &*input.name).collect();
-    let place = |name: &str| inputs.iter().position(|input| *input == name);
-    let of = |text: &str| {
-        let text = text.replace(' ', "");
-        let parts: Vec<&str> = text.split('*').collect();
-        let squared = text.strip_suffix("^2").or(match parts[..] {
-            [a, b] if a == b => Some(a),
-            _ => None,
-        });
-        match (&parts[..], squared) {
-            (_, Some(base)) => place(base).map(|place| (2, place, place)),
-            ([one], None) => place(one).map(|place| (1, place, place)),
-            ([a, b], None) => Some((3, place(a)?, place(b)?)),
-            _ => None,
-        }
-    };
-    let base = price.base;
-    let functions = [("min", "min_size"), ("max", "max_size")];
-    if let ([term], 2) = (&price.terms[..], inputs.len()) {
-        let text = term.text.replace(' ', "");
-        for (function, name) in functions {
-            if [(0, 1), (1, 0)]
-                .iter()
-                .any(|(a, b)| text == format!("{function}({},{})", inputs[*a], inputs[*b]))
-            {
-                return Some((name, vec![("intercept", base), ("slope", term.coefficient)]));
-            }
-        }
+    let of = |term: &PriceTerm| Some((shape_term(price, &term.text)?, term.coefficient));
+    let mut terms: BTreeMap<String, f64> = price.terms.iter().map(of).collect::<Option<_>>()?;
+    if let (2, Some(x), Some(y)) = (terms.len(), terms.get("x"), terms.get("y"))
+        && x == y
+    {
+        terms = BTreeMap::from([("x+y".to_owned(), *x)]);
     }
-    let terms: Vec<((u8, usize, usize), f64)> =
-        (price.terms.iter()).map(|term| Some((of(&term.text)?, term.coefficient))).collect::<Option<_>>()?;
-    let coefficient = |wanted: (u8, usize, usize)| {
-        let swapped = (wanted.0, wanted.2, wanted.1);
-        terms.iter().find(|(term, _)| *term == wanted || *term == swapped).map_or(0.0, |(_, c)| *c)
+    terms.insert("1".to_owned(), price.base);
+    let has = |arguments: &[Argument], term: &String| arguments.iter().any(|(_, own)| own == term);
+    let (name, arguments) =
+        SHAPES.iter().find(|(_, arguments)| terms.keys().all(|term| has(arguments, term)))?;
+    let value = |(argument, term): &Argument| (*argument, terms.get(*term).copied().unwrap_or_default());
+    Some((name, arguments.iter().map(value).collect()))
+}
+
+/// A term as [`SHAPES`] spell it.
+fn shape_term(price: &Price, text: &str) -> Option<String> {
+    let place = |name: &str| price.inputs.iter().position(|input| input.name == name);
+    let text = text.replace(' ', "");
+    if let Some((function @ ("min" | "max"), rest)) = text.split_once('(') {
+        let (a, b) = rest.strip_suffix(')')?.split_once(',')?;
+        let both = [place(a)?, place(b)?];
+        return (price.inputs.len() == 2 && both[0] != both[1]).then(|| function.to_owned());
+    }
+    let names = match text.strip_suffix("^2") {
+        Some(base) => vec![base, base],
+        None => text.split('*').collect(),
     };
-    let linear = |slope| vec![("intercept", base), ("slope", slope)];
-    let within = |most: usize, degree: &[u8]| {
-        terms.iter().all(|((kind, a, b), _)| *a < most && *b < most && degree.contains(kind))
-    };
-    const LINEAR: [&str; 3] = ["linear_in_x", "linear_in_y", "linear_in_z"];
-    Some(match &terms[..] {
-        [] => ("constant_cost", vec![("cost", base)]),
-        [((1, at, _), slope)] if *at < 3 => (LINEAR[*at], linear(*slope)),
-        [((3, 0 | 1, 0 | 1), slope)] => ("multiplied_sizes", linear(*slope)),
-        [((1, 0, _), a), ((1, 1, _), b)] if a == b => ("added_sizes", linear(*a)),
-        [((1, 1, _), a), ((1, 2, _), b)] => {
-            ("linear_in_y_and_z", vec![("intercept", base), ("slope1", *a), ("slope2", *b)])
-        }
-        _ if terms.iter().all(|((kind, at, _), _)| *kind < 3 && *at == 0) => (
-            "quadratic_in_x",
-            vec![("c0", base), ("c1", coefficient((1, 0, 0))), ("c2", coefficient((2, 0, 0)))],
-        ),
-        _ if terms.iter().all(|((kind, at, _), _)| *kind < 3 && *at == 1) => (
-            "quadratic_in_y",
-            vec![("c0", base), ("c1", coefficient((1, 1, 1))), ("c2", coefficient((2, 1, 1)))],
-        ),
-        _ if within(2, &[1, 3]) => (
-            "with_interaction_in_x_and_y",
-            vec![
-                ("c00", base),
-                ("c10", coefficient((1, 0, 0))),
-                ("c01", coefficient((1, 1, 1))),
-                ("c11", coefficient((3, 0, 1))),
-            ],
-        ),
-        _ if within(2, &[1, 2, 3]) => (
-            "quadratic_in_x_and_y",
-            vec![
-                ("minimum", base),
-                ("c00", base),
-                ("c10", coefficient((1, 0, 0))),
-                ("c01", coefficient((1, 1, 1))),
-                ("c20", coefficient((2, 0, 0))),
-                ("c11", coefficient((3, 0, 1))),
-                ("c02", coefficient((2, 1, 1))),
-            ],
-        ),
-        _ => return None,
-    })
+    let letter = |name: &&str| ["x", "y", "z"].get(place(name)?).copied();
+    let mut letters: Vec<&str> = names.iter().map(letter).collect::<Option<_>>()?;
+    letters.sort_unstable();
+    Some(letters.concat())
 }
 
 /// A whole number as text, as Substrate's data have them.
