@@ -136,34 +136,17 @@ pub enum ExportError {
         /// The existing models.
         there: Vec<String>,
     },
-    /// A model without inputs or samples: Extra-P needs a parameter and a value of it.
-    #[error("model `{model}` has no {what}, and Extra-P needs at least one")]
-    Nothing {
-        /// The model.
-        model: String,
-        /// `input` or `sample`.
-        what: &'static str,
-    },
+    /// A model without an `input` or a `sample`: Extra-P needs a parameter and a value of it.
+    #[error("model `{0}` has no {1}, and Extra-P needs at least one")]
+    Nothing(String, &'static str),
     /// Extra-P accepts several call paths only if all were measured at the same points.
     #[error(
-        "models `{one}` and `{other}` were not measured at the same points, which Extra-P asks of one file; choose one with `--model`"
+        "models `{0}` and `{1}` were not measured at the same points, which Extra-P asks of one file; choose one with `--model`"
     )]
-    Differ {
-        /// One model.
-        one: String,
-        /// Another model, measured at other points.
-        other: String,
-    },
-    /// A time or an input that JSON cannot represent.
-    #[error("model `{model}`, line {line}: {value} cannot be written as JSON; take the sample out")]
-    NotFinite {
-        /// The model.
-        model: String,
-        /// The line of the sample.
-        line: usize,
-        /// The value that cannot be written.
-        value: f64,
-    },
+    Differ(String, String),
+    /// A time or an input of a model that JSON cannot represent, with the line of the sample.
+    #[error("model `{0}`, line {1}: {2} cannot be written as JSON; take the sample out")]
+    NotFinite(String, usize, f64),
 }
 
 #[derive(Serialize)]
@@ -198,7 +181,7 @@ pub fn json_lines(samples: &Samples, model: Option<&str>) -> Result<String, Expo
     };
     let mut text = String::new();
     for m in &models {
-        let nothing = |what| ExportError::Nothing { model: m.name.clone(), what };
+        let nothing = |what| ExportError::Nothing(m.name.clone(), what);
         if m.inputs().next().is_none() {
             return Err(nothing("input"));
         }
@@ -206,7 +189,7 @@ pub fn json_lines(samples: &Samples, model: Option<&str>) -> Result<String, Expo
             return Err(nothing("sample"));
         }
         if points(m) != points(first) {
-            return Err(ExportError::Differ { one: first.name.clone(), other: m.name.clone() });
+            return Err(ExportError::Differ(first.name.clone(), m.name.clone()));
         }
         for sample in &m.rows {
             let params: Vec<(&str, f64)> = m
@@ -215,7 +198,7 @@ pub fn json_lines(samples: &Samples, model: Option<&str>) -> Result<String, Expo
                 .collect();
             let mut numbers = params.iter().map(|(_, v)| *v).chain([sample.seconds]);
             if let Some(value) = numbers.find(|v| !v.is_finite()) {
-                return Err(ExportError::NotFinite { model: m.name.clone(), line: sample.line, value });
+                return Err(ExportError::NotFinite(m.name.clone(), sample.line, value));
             }
             let written = Written {
                 params,

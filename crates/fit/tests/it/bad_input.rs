@@ -17,7 +17,7 @@ fn error(text: &str, options: &FitOptions) -> String {
 #[test]
 fn samples_give_a_reason_or_a_verdict() {
     let mut all = String::new();
-    for case in include_str!("../samples.txt").split("== ").skip(1) {
+    for case in include_str!("../fits.txt").split("== ").skip(1) {
         let (options, text) = case.split_once('\n').unwrap();
         all += &format!("== {case}");
         all += &match try_fit(text, &FitOptions::read(options).unwrap()) {

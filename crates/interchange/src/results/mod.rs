@@ -25,6 +25,7 @@ use serde::Deserialize;
 use crate::experiment::{Experiment, Measurement};
 use crate::json;
 use crate::place::{Lines, Problems, offset};
+use crate::selection::seconds_of as seconds;
 use crate::{Format, Selection};
 
 pub(crate) use criterion::folder as criterion_folder;
@@ -254,16 +255,4 @@ fn records<'t>(text: &'t str, delimiter: u8, problems: &mut Problems<'_>) -> Vec
         }
     }
     rows
-}
-
-/// A unit of time in s.
-fn seconds(unit: &str) -> Option<f64> {
-    Some(match unit {
-        "ps" => 1e-12,
-        "ns" => 1e-9,
-        "us" | "µs" | "μs" => 1e-6,
-        "ms" => 1e-3,
-        "s" => 1.0,
-        _ => return None,
-    })
 }
