@@ -166,13 +166,7 @@ impl Experiment {
                     );
                     problems.push(m.at, message);
                 }
-                models.push(ModelSamples {
-                    name,
-                    columns,
-                    unit: unit.clone(),
-                    fit: String::new(),
-                    rows: Vec::new(),
-                });
+                models.push(ModelSamples { name, columns, unit: unit.clone(), ..ModelSamples::default() });
                 inputs.push(own);
                 models.len() - 1
             });

@@ -90,13 +90,8 @@ fn specs(input: &[u8]) -> bool {
     for model in &spec.models {
         let columns = model.columns();
         let row = Sample { seconds: 1e-6, values: vec![1.0; columns.len()], ..Sample::default() };
-        let model = ModelSamples {
-            name: model.name.clone(),
-            columns,
-            unit: strata_model::Unit::SECONDS,
-            fit: String::new(),
-            rows: vec![row],
-        };
+        let model =
+            ModelSamples { name: model.name.clone(), columns, rows: vec![row], ..ModelSamples::default() };
         keeps_samples(&Samples { models: vec![model], ..Samples::default() });
     }
     if let Ok((run, _)) = plan(&spec, 4, 1, &Points::default())

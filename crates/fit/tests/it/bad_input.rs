@@ -1,8 +1,8 @@
 //! Samples that cannot be fitted are errors; models that should not be trusted get a verdict.
 
-use crate::absolute;
+use crate::{absolute, samples, structure};
 use strata_fit::{Fault, FitError, FitOptions, Fitted, Robust, Search, Structure, fit_model, fit_samples};
-use strata_model::expr::parse;
+use strata_model::samples::Sample;
 use strata_model::set::{Mode, Nodes, Verdict};
 use strata_model::{ModelSet, Samples};
 
@@ -77,10 +77,8 @@ fn terms_in_the_number_of_nodes_are_silent_where_it_does_not_vary() {
     let rows: String = (1..=12).map(|n| format!("M {} {n}\n", 3 + 2 * n)).collect();
     let samples = Samples::parse(&format!("M (n)\n{rows}"), "test").unwrap();
     for nodes in [1, 4] {
-        let terms = ["n", "logP", "P", "n*P", "min(n,P)"].map(|t| parse(t).unwrap()).to_vec();
-        let several_nodes = true;
-        let inputs = vec!["n".into()];
-        let structure = Structure { inputs, terms, nodes, several_nodes, ..Structure::default() };
+        let named = structure(&["n"], &["n", "logP", "P", "n*P", "min(n,P)"]);
+        let structure = Structure { nodes, several_nodes: true, ..named };
         let fitted = fit_model(&samples.models[0], &structure, &FitOptions::default(), &|_| None).unwrap();
         assert_eq!(fitted.warnings, Vec::<String>::new());
         let terms: Vec<&str> = fitted.model.terms.iter().map(|t| t.term.as_str()).collect();
@@ -92,13 +90,9 @@ fn terms_in_the_number_of_nodes_are_silent_where_it_does_not_vary() {
 
 #[test]
 fn numbers_of_nodes_are_known() {
-    let structure = |terms: &[&str]| Structure {
-        terms: terms.iter().map(|t| parse(t).unwrap()).collect(),
-        ..Structure::default()
-    };
     let samples = Samples::parse("M (n)\nM 1 1\nM 2 2\nM 3 3\nM 4 4\n", "test").unwrap();
-    let text =
-        fit_model(&samples.models[0], &structure(&["logP"]), &FitOptions::default(), &|_| None).unwrap_err();
+    let text = fit_model(&samples.models[0], &structure(&[], &["logP"]), &FitOptions::default(), &|_| None)
+        .unwrap_err();
     assert_eq!(
         text.to_string(),
         "model `M`: the term `logP` reads the number of nodes, which neither a column `P` nor a line `platform` tells; add one"
@@ -146,9 +140,6 @@ fn inputs_over_a_hundred_and_fifty_decades() {
 
 #[test]
 fn a_million_samples() {
-    use strata_model::samples::{Column, ModelSamples, Sample};
-    let text = Samples::parse("model M (x)\nM 1 1\n", "test").unwrap();
-    let columns: Vec<Column> = text.models[0].columns.clone();
     let row = |i: usize| {
         let x = (1 + i % 1000) as f64;
         let noise = 1.0 + 0.02 * (((i * 7919) % 1009) as f64 / 1009.0 - 0.5);
@@ -160,18 +151,8 @@ fn a_million_samples() {
             notes: Default::default(),
         }
     };
-    let samples = ModelSamples {
-        unit: strata_model::Unit::SECONDS,
-        name: "M".into(),
-        columns,
-        fit: String::new(),
-        rows: (0..1_000_000).map(row).collect(),
-    };
-    let structure = Structure {
-        inputs: vec!["x".into()],
-        terms: ["x", "log2(x)"].map(|t| strata_model::expr::parse(t).unwrap()).to_vec(),
-        ..Structure::default()
-    };
+    let samples = samples(&["x"], (0..1_000_000).map(row));
+    let structure = structure(&["x"], &["x", "log2(x)"]);
     let m = fit_model(&samples, &structure, &FitOptions::default(), &|_| None).unwrap().model;
     assert_eq!(m.verdict, Verdict::Verified, "{}", m.reason);
     assert!((m.terms[1].coefficient / 2e-9 - 1.0).abs() < 1e-3);
@@ -327,11 +308,7 @@ fn a_search_says_what_it_did_and_never_hides_a_failure() {
     // A wrong term is named: the model fails, so terms are searched.
     let wrong = rows.lines().map(|l| format!("{l}\n")).collect::<String>();
     let samples = Samples::parse(&format!("model M (x)\n{wrong}"), "test").unwrap();
-    let structure = Structure {
-        inputs: vec!["x".into()],
-        terms: vec![strata_model::expr::parse("sqrt(x)").unwrap()],
-        ..Structure::default()
-    };
+    let structure = structure(&["x"], &["sqrt(x)"]);
     let with = |search| {
         fit_model(&samples.models[0], &structure, &FitOptions { search, ..FitOptions::default() }, &|_| None)
             .unwrap()

@@ -1,10 +1,12 @@
 //! Upper bounds of a made-up chain of host functions, against the true quantiles.
 
-use strata_fit::{FitError, FitOptions, Fitted, Lookup, Search, Structure, fit_model};
+use strata_fit::{FitError, FitOptions, Fitted, Search, fit_model};
+use strata_model::Program;
 use strata_model::expr::parse;
 use strata_model::samples::{Column, ModelSamples, Notes, Sample, Timing};
 use strata_model::set::Verdict;
-use strata_model::{Expr, Program, Unit};
+
+use crate::{samples, structure};
 
 const SHARE: f64 = 0.99;
 
@@ -95,9 +97,12 @@ const CHAIN: [Host; 20] = [
 ];
 
 impl Host {
+    fn names(&self) -> Vec<&'static str> {
+        self.inputs.iter().map(|(name, _)| *name).collect()
+    }
+
     fn cost(&self) -> Program {
-        let names: Vec<&str> = self.inputs.iter().map(|(name, _)| *name).collect();
-        Program::compile(&parse(self.cost).unwrap(), &names).unwrap()
+        Program::compile(&parse(self.cost).unwrap(), &self.names()).unwrap()
     }
 
     /// A measured value at a random point.
@@ -111,19 +116,11 @@ impl Host {
     fn samples(&self, fitted: usize, held_out: usize, noise: Noise, random: &mut Random) -> ModelSamples {
         let cost = self.cost();
         let row = |i| Sample { verify: i >= fitted, line: i + 1, ..self.measure(&cost, noise, random) };
-        let rows = (0..fitted + held_out).map(row).collect();
-        let columns = self.inputs.iter().map(|(name, _)| Column::input(*name)).collect();
-        ModelSamples { name: self.name.into(), columns, unit: Unit::SECONDS, fit: String::new(), rows }
+        ModelSamples { name: self.name.into(), ..samples(&self.names(), (0..fitted + held_out).map(row)) }
     }
 
     fn fit(&self, samples: &ModelSamples, options: &FitOptions) -> Result<Fitted, FitError> {
-        let structure = Structure {
-            inputs: self.inputs.iter().map(|(name, _)| (*name).to_owned()).collect(),
-            terms: self.terms.iter().map(|term| parse(term).unwrap()).collect::<Vec<Expr>>(),
-            ..Structure::default()
-        };
-        let none: &Lookup<'_> = &|_| None;
-        fit_model(samples, &structure, options, none)
+        fit_model(samples, &structure(&self.names(), self.terms), options, &|_| None)
     }
 }
 
@@ -269,9 +266,7 @@ fn a_chain_is_bounded_from_above_at_large() {
 }
 
 fn linear(rows: impl Iterator<Item = Sample>) -> ModelSamples {
-    let rows = rows.collect();
-    let columns = vec![Column::term("n")];
-    ModelSamples { name: "f".into(), columns, unit: Unit::SECONDS, fit: String::new(), rows }
+    ModelSamples { columns: vec![Column::term("n")], ..samples(&[], rows) }
 }
 
 fn fit_linear(samples: &ModelSamples, options: &FitOptions) -> Result<Fitted, FitError> {

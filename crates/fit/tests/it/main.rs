@@ -13,7 +13,9 @@ mod strd;
 mod structure;
 mod trust;
 
-use strata_fit::{Elimination, FitOptions, Robust, Search, Weights};
+use strata_fit::{Elimination, FitOptions, Robust, Search, Structure, Weights};
+use strata_model::expr::parse;
+use strata_model::samples::{Column, ModelSamples, Sample};
 use strata_model::set::Mode;
 
 /// The thesis's method by absolute errors: no search, every sample counts.
@@ -25,5 +27,25 @@ fn absolute() -> FitOptions {
         robust: Robust::None,
         search: Search::Never,
         ..FitOptions::default()
+    }
+}
+
+/// What a spec would name of a model.
+fn structure(inputs: &[&str], terms: &[&str]) -> Structure {
+    Structure {
+        inputs: inputs.iter().map(|input| (*input).to_owned()).collect(),
+        terms: terms.iter().map(|term| parse(term).unwrap()).collect(),
+        ..Structure::default()
+    }
+}
+
+/// The samples of a model of these inputs.
+fn samples(inputs: &[&str], rows: impl IntoIterator<Item = Sample>) -> ModelSamples {
+    let columns = inputs.iter().map(|input| Column::input(*input)).collect();
+    ModelSamples {
+        name: "M".to_owned(),
+        columns,
+        rows: rows.into_iter().collect(),
+        ..ModelSamples::default()
     }
 }

@@ -6,8 +6,10 @@ use strata_fit::{
 };
 use strata_model::Samples;
 use strata_model::expr::parse;
-use strata_model::samples::{Column, ModelSamples, Notes, Sample, Timing};
+use strata_model::samples::{Notes, Sample, Timing};
 use strata_model::set::{Mode, Model};
+
+use crate::{samples, structure};
 
 fn absolute() -> FitOptions {
     FitOptions {
@@ -234,17 +236,11 @@ fn named_terms_give_way_only_to_evidence_beyond_noise() {
 
 /// Samples of a line that bends at `place`, with noise; the structure names `knee(x)`.
 fn bent(place: f64, bend: f64, noise: f64, seed: u64) -> (Samples, Structure) {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut uniform = move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) as f64 / (1u64 << 53) as f64
-    };
+    let mut uniform = xorshift(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let mut text = String::from("model M (x)\n");
     for i in 0..80 {
         let x = (6.0 + f64::from(i % 40) * 0.35).exp2().round();
-        let e = (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
+        let e = normal(&mut uniform);
         let y = (1e-6 + 1e-9 * x + bend * 1e-9 * (x - place).max(0.0)) * (1.0 + noise * e);
         text += &format!("{}M {y:e} {x}\n", if i % 4 == 0 { "@" } else { "" });
     }
@@ -348,33 +344,20 @@ fn samples_whose_timings_agree_all_over_the_run_are_no_outliers() {
         (0..5).map(|sweep| Timing { seconds: time(sweep), moment: (100 * sweep + at) as f64 }).collect()
     };
     let fitted = |disturbed: bool| {
-        let rows = (0..36)
-            .map(|at| {
-                let (n, w) = (1000.0 + 10.0 * (at * 7 % 36) as f64, 8.0 + (at % 9) as f64 * 3.0);
-                let odd = at % 17 == 4;
-                // The other cause: other programs ran while these were measured.
-                let w = if odd && !disturbed { 1.0 } else { w };
-                let cost = 3.0 + w + if disturbed { 0.0 } else { 0.01 * n / w };
-                let timings: Vec<Timing> = sweeps(at, cost, odd && disturbed);
-                let mut sorted: Vec<f64> = timings.iter().map(|t| t.seconds).collect();
-                sorted.sort_by(f64::total_cmp);
-                let notes = Notes { repeats: 5, timings, ..Notes::default() };
-                Sample { verify: at % 3 == 0, line: at + 2, seconds: sorted[2], values: vec![n, w], notes }
-            })
-            .collect();
-        let columns = ["n", "w"].map(Column::input).to_vec();
-        let samples = ModelSamples {
-            name: "M".into(),
-            columns,
-            unit: strata_model::Unit::SECONDS,
-            fit: String::new(),
-            rows,
-        };
-        let structure = Structure {
-            inputs: vec!["n".into(), "w".into()],
-            terms: vec![parse("w").unwrap(), parse("n").unwrap()],
-            ..Structure::default()
-        };
+        let rows = (0..36).map(|at| {
+            let (n, w) = (1000.0 + 10.0 * (at * 7 % 36) as f64, 8.0 + (at % 9) as f64 * 3.0);
+            let odd = at % 17 == 4;
+            // The other cause: other programs ran while these were measured.
+            let w = if odd && !disturbed { 1.0 } else { w };
+            let cost = 3.0 + w + if disturbed { 0.0 } else { 0.01 * n / w };
+            let timings: Vec<Timing> = sweeps(at, cost, odd && disturbed);
+            let mut sorted: Vec<f64> = timings.iter().map(|t| t.seconds).collect();
+            sorted.sort_by(f64::total_cmp);
+            let notes = Notes { repeats: 5, timings, ..Notes::default() };
+            Sample { verify: at % 3 == 0, line: at + 2, seconds: sorted[2], values: vec![n, w], notes }
+        });
+        let samples = samples(&["n", "w"], rows);
+        let structure = structure(&["n", "w"], &["w", "n"]);
         fit_model(&samples, &structure, &FitOptions::default(), &|_| None).unwrap()
     };
     let left_out = |f: &Fitted| f.warnings.iter().any(|w| w.contains("were left out"));
@@ -389,13 +372,7 @@ fn samples_whose_timings_agree_all_over_the_run_are_no_outliers() {
 /// the fitted samples also starts a search.
 #[test]
 fn a_corner_that_verification_does_not_see_is_searched() {
-    let mut state = 7_u64;
-    let mut uniform = move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) as f64 / (1_u64 << 53) as f64
-    };
+    let mut uniform = xorshift(7);
     let cost = |n: f64, w: f64| 5.58e-9 * n / w + 1.87e-7 * w * n.log2() + 4.05e-6 * w + 3.79e-5;
     let size = |share: f64| (64.0 * 16_384_f64.powf(share)).round();
     let mut row = |i: usize| {
@@ -414,20 +391,8 @@ fn a_corner_that_verification_does_not_see_is_searched() {
         let notes = Notes { repeats: 7, timings, ..Notes::default() };
         Sample { seconds: sorted[3], values: vec![n, w], verify, notes, ..Sample::default() }
     };
-    let rows = (0..56).map(&mut row).collect();
-    let columns = vec![Column::input("n"), Column::input("w")];
-    let samples = ModelSamples {
-        name: "m".into(),
-        columns,
-        unit: strata_model::Unit::SECONDS,
-        fit: String::new(),
-        rows,
-    };
-    let structure = Structure {
-        inputs: vec!["n".into(), "w".into()],
-        terms: ["w*log2(n)", "w", "n"].map(|term| parse(term).unwrap()).to_vec(),
-        ..Structure::default()
-    };
+    let samples = samples(&["n", "w"], (0..56).map(&mut row));
+    let structure = structure(&["n", "w"], &["w*log2(n)", "w", "n"]);
     let found = |search| {
         let options = FitOptions { search, ..FitOptions::default() };
         fit_model(&samples, &structure, &options, &|_| None).unwrap()
@@ -450,7 +415,7 @@ fn fits_that_keep_more(terms: usize, samples: usize, fits: u64) -> usize {
         let rows: Vec<(Vec<f64>, f64)> = (0..samples)
             .map(|_| {
                 let x: Vec<f64> = (0..terms).map(|_| 1.0 + 99.0 * uniform()).collect();
-                let normal = (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
+                let normal = normal(&mut uniform);
                 let cost = 1e-6 * (10.0 + x[0] + 0.5 * x[1]);
                 (x, cost * (1.0 + 0.03 * normal))
             })
@@ -483,14 +448,23 @@ fn irrelevant_terms_seldom_stay_often_enough() {
 }
 
 /// Numbers from 0 to 1 (xorshift of Marsaglia, 2003).
-pub(crate) fn uniforms(seed: u64) -> impl FnMut() -> f64 {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let mut next = move || {
+pub(crate) fn xorshift(mut state: u64) -> impl FnMut() -> f64 {
+    move || {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
         (state >> 11) as f64 / (1u64 << 53) as f64
-    };
+    }
+}
+
+/// Nearly normal, of deviation 1.
+pub(crate) fn normal(uniform: &mut impl FnMut() -> f64) -> f64 {
+    (0..12).map(|_| uniform()).sum::<f64>() - 6.0
+}
+
+/// As [`xorshift`], with another sequence for each small seed.
+pub(crate) fn uniforms(seed: u64) -> impl FnMut() -> f64 {
+    let mut next = xorshift(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     for _ in 0..10 {
         next();
     }

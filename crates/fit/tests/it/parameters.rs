@@ -2,27 +2,14 @@
 //! truth.
 
 use strata_fit::{FitOptions, Fitted, Search, Structure, fit_model};
-use strata_model::expr::parse;
 use strata_model::set::{Model, ModelSet};
 use strata_model::{Resolved, Samples};
 use strata_select::table::roundness;
 
-/// A fixed sequence of numbers between 0 and 1.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// Nearly normal, of deviation 1.
-    fn normal(&mut self) -> f64 {
-        (0..12).map(|_| self.next()).sum::<f64>() - 6.0
-    }
-}
+use crate::{
+    method::{normal, xorshift},
+    structure,
+};
 
 /// The true time of the inputs and the parameter, which comes last.
 type Truth<'a> = &'a dyn Fn(&[f64]) -> f64;
@@ -41,12 +28,12 @@ struct Case<'a> {
 
 impl Case<'_> {
     /// Random inputs, log-uniform from 20 to 2000.
-    fn at(&self, random: &mut Random) -> Vec<f64> {
-        (1..self.inputs.len()).map(|_| (20.0 * 100.0_f64.powf(random.next())).round()).collect()
+    fn at(&self, random: &mut impl FnMut() -> f64) -> Vec<f64> {
+        (1..self.inputs.len()).map(|_| (20.0 * 100.0_f64.powf(random())).round()).collect()
     }
 
     fn samples(&self, seed: u64, blocks: usize) -> Samples {
-        let mut random = Random(seed);
+        let mut random = xorshift(seed);
         let mut text =
             format!("model M {}\n", self.inputs.iter().map(|i| format!("({i}) ")).collect::<String>());
         for block in 0..blocks + 20 {
@@ -60,26 +47,20 @@ impl Case<'_> {
             };
             if block < blocks {
                 for value in self.values {
-                    one(*value, "", random.normal());
+                    one(*value, "", normal(&mut random));
                 }
             } else {
-                let value = self.values[(random.next() * self.values.len() as f64) as usize];
-                one(value, "@", random.normal());
+                let value = self.values[(random() * self.values.len() as f64) as usize];
+                one(value, "@", normal(&mut random));
             }
         }
         Samples::parse(&text, "test").unwrap()
     }
 
     fn fit(&self, samples: &Samples, corrected: bool) -> Fitted {
-        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let parameters = if corrected { names(&self.inputs[self.inputs.len() - 1..]) } else { Vec::new() };
-        let structure = Structure {
-            inputs: names(self.inputs),
-            terms: self.terms.iter().map(|term| parse(term).unwrap()).collect(),
-            nodes: 1,
-            parameters,
-            ..Structure::default()
-        };
+        let parameter = self.inputs.last().filter(|_| corrected);
+        let parameters = parameter.map(|name| (*name).to_owned()).into_iter().collect();
+        let structure = Structure { nodes: 1, parameters, ..structure(self.inputs, self.terms) };
         let options = FitOptions { search: self.search, ..FitOptions::default() };
         fit_model(&samples.models[0], &structure, &options, &|_| None).unwrap()
     }
@@ -89,7 +70,7 @@ impl Case<'_> {
     fn regret(&self, model: &Model) -> f64 {
         let set = ModelSet { models: vec![model.clone()], ..ModelSet::default() };
         let models: Resolved = set.resolve().unwrap();
-        let mut random = Random(77);
+        let mut random = xorshift(77);
         let (mut sum, mut count) = (0.0, 0.0);
         while count < 100.0 {
             let inputs = self.at(&mut random);

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use strata_fit::{FitOptions, Structure, fit_model};
+use strata_fit::{FitOptions, fit_model};
 use strata_model::expr::{Program, parse};
-use strata_model::samples::{Column, ModelSamples, Sample};
+use strata_model::samples::{ModelSamples, Sample};
 
-use crate::method::uniforms;
+use crate::{
+    method::{normal, uniforms},
+    samples, structure,
+};
 
 /// Measured values of the inputs, five to seven each.
 const CUBIC: &[f64] = &[20.0, 30.0, 40.0, 50.0, 60.0];
@@ -106,7 +109,7 @@ impl Case {
         }
         let row = |(i, point): (usize, &Vec<f64>)| {
             let cost: f64 = truth.iter().map(|(c, term)| c * term.eval(point)).sum();
-            let normal = (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
+            let normal = normal(&mut uniform);
             Sample {
                 seconds: 1e-9 * cost * (1.0 + noise * normal),
                 values: point.clone(),
@@ -114,20 +117,14 @@ impl Case {
                 ..Sample::default()
             }
         };
-        ModelSamples {
-            unit: strata_model::Unit::SECONDS,
-            name: "M".into(),
-            columns: names.iter().map(|name| Column::input(*name)).collect(),
-            fit: String::new(),
-            rows: points.iter().enumerate().map(row).collect(),
-        }
+        samples(&names, points.iter().enumerate().map(row))
     }
 
     /// The terms that a search finds beside the constant, in alphabetical order.
     fn found(&self, noise: f64, seed: u64) -> Vec<String> {
-        let inputs = self.inputs.iter().map(|input| input.0.to_owned()).collect();
-        let structure = Structure { inputs, ..Structure::default() };
         let samples = self.samples(noise, seed);
+        let inputs: Vec<&str> = self.inputs.iter().map(|input| input.0).collect();
+        let structure = structure(&inputs, &[]);
         let model = fit_model(&samples, &structure, &FitOptions::default(), &|_| None).unwrap().model;
         let kept = model.terms.into_iter().filter(|t| t.coefficient != 0.0 && t.term != "1");
         let mut terms: Vec<String> = kept.map(|t| t.term).collect();

@@ -1,12 +1,11 @@
 //! What a fit must not be taken in by, each case with a twin that a rule without content would get
 //! wrong: what is left out in one case is the cost itself in the other.
 
-use strata_fit::{FitOptions, Fitted, Search, Structure, fit_model};
-use strata_model::expr::parse;
-use strata_model::samples::{Column, ModelSamples, Sample};
+use strata_fit::{FitOptions, Fitted, Search, fit_model};
+use strata_model::samples::{ModelSamples, Sample};
 use strata_model::set::Verdict;
 
-use crate::method::uniforms;
+use crate::{method::uniforms, structure};
 
 /// Samples of a cost at points, every `held_out`-th point for verification.
 fn samples(
@@ -22,22 +21,13 @@ fn samples(
         line: i + 2,
         ..Sample::default()
     };
-    ModelSamples {
-        name: "m".into(),
-        columns: inputs.iter().map(|name| Column::input(*name)).collect(),
-        unit: strata_model::Unit::SECONDS,
-        fit: String::new(),
-        rows: points.iter().enumerate().map(row).collect(),
-    }
+    crate::samples(inputs, points.iter().enumerate().map(row))
 }
 
 /// The fit by these terms alone or, without any, by a search.
 fn fit(samples: &ModelSamples, terms: &[&str]) -> Fitted {
-    let structure = Structure {
-        inputs: samples.columns.iter().map(|column| column.text.clone()).collect(),
-        terms: terms.iter().map(|term| parse(term).unwrap()).collect(),
-        ..Structure::default()
-    };
+    let inputs: Vec<&str> = samples.columns.iter().map(|column| &*column.text).collect();
+    let structure = structure(&inputs, terms);
     let search = if terms.is_empty() { Search::WhenNeeded } else { Search::Never };
     fit_model(samples, &structure, &FitOptions { search, ..FitOptions::default() }, &|_| None).unwrap()
 }

@@ -176,13 +176,7 @@ fn samples() -> impl Strategy<Value = Samples> {
         };
         let rows = rows.into_iter().enumerate().map(row).collect();
         Samples {
-            models: vec![ModelSamples {
-                name: "m".into(),
-                columns,
-                unit: strata_model::Unit::SECONDS,
-                fit: String::new(),
-                rows,
-            }],
+            models: vec![ModelSamples { name: "m".into(), columns, rows, ..ModelSamples::default() }],
             ..Samples::default()
         }
     })

@@ -94,13 +94,7 @@ mod tests {
         };
         let mut rows: Vec<Sample> = ratios.iter().map(row).collect();
         rows.push(Sample::default());
-        ModelSamples {
-            name: "M".into(),
-            columns: Vec::new(),
-            unit: crate::Unit::SECONDS,
-            fit: String::new(),
-            rows,
-        }
+        ModelSamples { name: "M".into(), rows, ..ModelSamples::default() }
     }
 
     #[test]

@@ -87,7 +87,7 @@ pub struct Samples {
 }
 
 /// The samples of one model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelSamples {
     /// The name of the model.
     pub name: String,

@@ -393,9 +393,7 @@ impl<'f> Parser<'f> {
                 self.samples.models.push(ModelSamples {
                     name: name.to_owned(),
                     columns,
-                    unit: Unit::SECONDS,
-                    fit: String::new(),
-                    rows: Vec::new(),
+                    ..ModelSamples::default()
                 });
                 Ok(())
             }
