@@ -140,7 +140,7 @@ fn use_models(set: &ModelSet) {
     for source in [rust::rust(one), rust::standalone(one, false)].into_iter().flatten() {
         syn::parse_file(&source).unwrap_or_else(|error| panic!("{error} in\n{source}"));
     }
-    let _ = (emit::c(set, "strata"), emit::python(set), emit::latex(set));
+    let _ = (emit::c(set, "strata"), emit::python(set));
     for library in resolved.libraries() {
         let Ok(competition) = Competition::new(set, library.name()) else { continue };
         let middle: Vec<f64> = (0..competition.inputs().len())

@@ -1,9 +1,8 @@
-//! A model set in other languages: C, Python, LaTeX; its choices as [`thresholds`], its models as
+//! A model set in other languages: C, Python; its choices as [`thresholds`], its models as
 //! [`prices`].
 //!
 //! Each text has the time of every model, half of the interval of a new measurement, and for each
-//! library a function that chooses, in one file that does not depend on Strata; LaTeX has the
-//! equations. The functions return the values of
+//! library a function that chooses, in one file that does not depend on Strata. The functions return the values of
 //! [`Resolved::seconds`](strata_model::Resolved::seconds) and
 //! [`Resolved::predict`](strata_model::Resolved::predict). The text is a function of the set alone:
 //! no date, no absolute path, in the order of the set, numbers in the shortest form that reads back
@@ -12,7 +11,6 @@
 mod c;
 mod interval;
 mod kinds;
-mod latex;
 mod library;
 mod plain;
 pub mod prices;
@@ -20,5 +18,4 @@ mod python;
 pub mod thresholds;
 
 pub use c::c;
-pub use latex::latex;
 pub use python::python;

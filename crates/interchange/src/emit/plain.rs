@@ -211,16 +211,6 @@ impl PlainModel {
         addends
     }
 
-    /// The formula, for a language with its own printer.
-    pub(super) fn formula(&self) -> Expr {
-        self.formula.nodes.fix(&self.formula.mean)
-    }
-
-    /// The range of each input, infinite where unlimited.
-    pub(super) fn ranges(&self) -> impl Iterator<Item = (&str, (f64, f64))> {
-        self.formula.inputs.iter().map(String::as_str).zip(self.formula.ranges.iter().copied())
-    }
-
     pub(super) fn value<L: Language>(&self, expr: &Expr) -> String {
         self.printer::<L>().value(&self.formula.nodes.fix(expr))
     }

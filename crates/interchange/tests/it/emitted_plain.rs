@@ -307,28 +307,6 @@ fn python_runs_and_agrees() {
 }
 
 #[test]
-fn latex_is_well_formed() {
-    let text = emit::latex(&set()).unwrap();
-    assert_eq!(text.matches("\\begin{equation*}").count(), MODELS.len());
-    for (open, close) in
-        [("\\begin{", "\\end{"), ("\\left", "\\right"), ("{", "}"), ("\\lfloor", "\\rfloor"), ("[", "]")]
-    {
-        assert_eq!(text.matches(open).count(), text.matches(close).count(), "{open}");
-    }
-    let document = format!(
-        "\\documentclass{{article}}\n\\usepackage{{amsmath}}\n\\begin{{document}}\n{text}\\end{{document}}\n"
-    );
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("models.tex"), document).unwrap();
-    run(Command::new("pdflatex").current_dir(folder.path()).args([
-        "-halt-on-error",
-        "-interaction=nonstopmode",
-        "models.tex",
-    ]));
-    insta::assert_snapshot!("latex", text);
-}
-
-#[test]
 fn a_parameter_that_is_a_root_is_not_chosen() {
     let mut set = set();
     for candidate in set.libraries.iter_mut().flat_map(|library| &mut library.candidates) {
@@ -353,7 +331,7 @@ fn the_texts() {
 fn a_set_that_makes_no_sense_is_an_error() {
     let bad = one("Loop", "expression = \"Loop()+1\"");
     let c = |set: &ModelSet| emit::c(set, "strata");
-    for emitter in [&c as &dyn Fn(&ModelSet) -> _, &emit::python, &emit::latex] {
+    for emitter in [&c as &dyn Fn(&ModelSet) -> _, &emit::python] {
         assert!(emitter(&bad).unwrap_err().to_string().contains("Loop"));
         assert!(emitter(&ModelSet::default()).unwrap().contains("@generated"));
     }

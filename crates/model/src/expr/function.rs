@@ -20,8 +20,6 @@ pub struct Row {
     pub python: &'static str,
     /// The definition that the call in Python needs, if any.
     pub python_helper: &'static str,
-    /// Its formula in LaTeX.
-    pub latex: &'static str,
 }
 
 /// When the value of a function is a whole number.
@@ -49,7 +47,7 @@ macro_rules! arguments {
 
 macro_rules! functions {
     ($($variant:ident $name:literal ($($count:tt)+) |$a:ident, $b:ident| $value:expr, $whole:ident, $from:expr,
-        $method:literal, $c:literal, $python:literal $helper:literal, $latex:literal;)*) => {
+        $method:literal, $c:literal, $python:literal $helper:literal;)*) => {
         /// The built-in functions.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[allow(missing_docs, reason = "the names say it")]
@@ -84,7 +82,6 @@ macro_rules! functions {
                     c: $c,
                     python: $python,
                     python_helper: $helper,
-                    latex: $latex,
                 }),*];
                 &ROWS[self as usize]
             }
@@ -98,36 +95,26 @@ const NOWHERE: f64 = f64::NAN;
 // Python raises exceptions where other languages compute infinity or NaN; the helpers compute them.
 functions! {
     Min "min" (2..) |a, b| a.min(b), OfWhole, EVERYWHERE, "min", "fmin(@)",
-        "_min(@)" "def _min(a, b):\n    return b if math.isnan(a) or b < a else a\n\n\n",
-        "\\min\\left(@\\right)";
+        "_min(@)" "def _min(a, b):\n    return b if math.isnan(a) or b < a else a\n\n\n";
     Max "max" (2..) |a, b| a.max(b), OfWhole, EVERYWHERE, "max", "fmax(@)",
-        "_max(@)" "def _max(a, b):\n    return b if math.isnan(a) or b > a else a\n\n\n",
-        "\\max\\left(@\\right)";
+        "_max(@)" "def _max(a, b):\n    return b if math.isnan(a) or b > a else a\n\n\n";
     Abs "abs" (1) |a, _b| a.abs(), OfWhole, NOWHERE, "abs", "fabs(@)",
-        "math.fabs(@)" "",
-        "\\left|@\\right|";
+        "math.fabs(@)" "";
     Sqrt "sqrt" (1) |a, _b| a.sqrt(), No, 0.0, "sqrt", "sqrt(@)",
-        "_sqrt(@)" "def _sqrt(x):\n    return math.nan if x < 0.0 else math.sqrt(x)\n\n\n",
-        "\\sqrt{@}";
+        "_sqrt(@)" "def _sqrt(x):\n    return math.nan if x < 0.0 else math.sqrt(x)\n\n\n";
     Log2 "log2" (1) |a, _b| a.log2(), No, 0.0, "log2", "log2(@)",
-        "_log2(@)" "def _log2(x):\n    return math.log2(x) if x > 0.0 else -math.inf if x == 0.0 else math.nan\n\n\n",
-        "\\log_2\\left(@\\right)";
+        "_log2(@)" "def _log2(x):\n    return math.log2(x) if x > 0.0 else -math.inf if x == 0.0 else math.nan\n\n\n";
     Ln "ln" (1) |a, _b| a.ln(), No, 0.0, "ln", "log(@)",
-        "_ln(@)" "def _ln(x):\n    return math.log(x) if x > 0.0 else -math.inf if x == 0.0 else math.nan\n\n\n",
-        "\\ln\\left(@\\right)";
+        "_ln(@)" "def _ln(x):\n    return math.log(x) if x > 0.0 else -math.inf if x == 0.0 else math.nan\n\n\n";
     Exp "exp" (1) |a, _b| a.exp(), No, EVERYWHERE, "exp", "exp(@)",
-        "_exp(@)" "def _exp(x):\n    try:\n        return math.exp(x)\n    except OverflowError:\n        return math.inf\n\n\n",
-        "\\exp\\left(@\\right)";
+        "_exp(@)" "def _exp(x):\n    try:\n        return math.exp(x)\n    except OverflowError:\n        return math.inf\n\n\n";
     // Another name of the operator `^`.
     Pow "pow" (2) |a, b| a.powf(b), Power, NOWHERE, "powf", "pow(@)",
-        "_pow(@)" "def _pow(a, b):\n    try:\n        return math.pow(a, b)\n    except ValueError:\n        odd = b % 2.0 == 1.0\n        return math.nan if a != 0.0 else math.copysign(math.inf, a) if odd else math.inf\n    except OverflowError:\n        return -math.inf if a < 0.0 and b % 2.0 == 1.0 else math.inf\n\n\n",
-        "\\mathrm{pow}\\left(@\\right)";
+        "_pow(@)" "def _pow(a, b):\n    try:\n        return math.pow(a, b)\n    except ValueError:\n        odd = b % 2.0 == 1.0\n        return math.nan if a != 0.0 else math.copysign(math.inf, a) if odd else math.inf\n    except OverflowError:\n        return -math.inf if a < 0.0 and b % 2.0 == 1.0 else math.inf\n\n\n";
     Ceil "ceil" (1) |a, _b| a.ceil(), Always, EVERYWHERE, "ceil", "ceil(@)",
-        "_ceil(@)" "def _ceil(x):\n    return math.copysign(float(math.ceil(x)), x) if math.isfinite(x) else x\n\n\n",
-        "\\left\\lceil @ \\right\\rceil";
+        "_ceil(@)" "def _ceil(x):\n    return math.copysign(float(math.ceil(x)), x) if math.isfinite(x) else x\n\n\n";
     Floor "floor" (1) |a, _b| a.floor(), Always, EVERYWHERE, "floor", "floor(@)",
-        "_floor(@)" "def _floor(x):\n    return math.copysign(float(math.floor(x)), x) if math.isfinite(x) else x\n\n\n",
-        "\\left\\lfloor @ \\right\\rfloor";
+        "_floor(@)" "def _floor(x):\n    return math.copysign(float(math.floor(x)), x) if math.isfinite(x) else x\n\n\n";
 }
 
 impl Function {

@@ -120,7 +120,7 @@ pub(super) enum Command {
         #[command(flatten)]
         impact: ImpactOf,
     },
-    /// Write models as Rust, C, Python or LaTeX; samples as JSON lines.
+    /// Write models as Rust, C or Python; samples as JSON lines.
     Export(Export),
     /// Show who wins where, and models: all, one library, or one model.
     ///
@@ -820,7 +820,7 @@ pub(super) struct Export {
     #[arg(required = true, value_name = "SOURCE")]
     pub(super) sources: Vec<PathBuf>,
     /// What to write: models as `models` (the `models.rs` of `fit`, of several platforms), `rust`,
-    /// `rust-no-std`, `c` (a header), `python`, `latex`, `csv` (a row a term), or `json`, of which
+    /// `rust-no-std`, `c` (a header), `python`, `csv` (a row a term), or `json`, of which
     /// your own program or template engine makes a file: `models` as rows, and `benchmarks` as the
     /// templates of Substrate's `benchmark pallet` take them; samples as `samples` (ours) or
     /// `json-lines` (Extra-P's).
@@ -917,8 +917,6 @@ pub(super) enum Form {
     MpichJson,
     /// Variables `I_MPI_ADJUST_…` of Intel MPI.
     IntelAdjust,
-    /// Equations for `amsmath`.
-    Latex,
     /// A row a term.
     Csv,
     /// The same as JSON, for files of your own.

@@ -151,7 +151,6 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
         Form::MpichJson => rules::mpich(args)?,
         Form::IntelAdjust => rules::intel(args)?,
         Form::Python => one(&emit::python)?,
-        Form::Latex => one(&emit::latex)?,
         // These forms are handled above, as prices.
         Form::Csv | Form::Json => String::new(),
     };
@@ -186,7 +185,7 @@ fn samples_text(args: &Export, source: &Path) -> Result<String, Failure> {
         let is_set = fs::read_to_string(source).is_ok_and(|text| text.starts_with("strata-models"));
         match failure {
             Failure::Fault(_) if is_set => Failure::Usage(format!(
-                "{} is a model set: export it to rust, c, python or latex, or name samples",
+                "{} is a model set: export it to rust, c or python, or name samples",
                 source.display()
             )),
             other => other,

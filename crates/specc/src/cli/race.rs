@@ -15,10 +15,10 @@ use strata_screen::{Failure, print, tell, width};
 use super::args::{CompareHow, Race, Reading, Source};
 use super::compare::{Code, Compared, change_text, folded, named, slower_text, where_text};
 use super::{import_export, revisions};
-use strata_fit::bootstrap::mean;
 use crate::compare::{Change, ModelChange, Models, median};
 use crate::drive::{Interrupt, shell};
 use crate::race::{Judged, LEAST, Time, Times, Who, judge, schedule};
+use strata_fit::bootstrap::mean;
 
 /// The exit status where a benchmark is slower than `--fail-above` allows.
 const SLOWER: u8 = 3;

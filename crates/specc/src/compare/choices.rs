@@ -5,10 +5,10 @@ use strata_model::{Kinds, ModelSet};
 use strata_select::normal::HALF_WIDTH;
 
 use super::Run;
-use strata_fit::bootstrap::mean;
 use crate::competition::Competition;
 use crate::thresholds::intervals::{self, Chain, Crossover, Crossovers};
 use crate::thresholds::places::{self, Way};
+use strata_fit::bootstrap::mean;
 
 /// The number of input values at which the loss of the earlier choices is computed.
 const TRIED: usize = 65;

@@ -10,8 +10,8 @@ use strata_model::{ModelSet, Resolved, Unit};
 
 use super::Run;
 use super::change::{LEAST, Point};
-use strata_fit::bootstrap::mean;
 use crate::thresholds::places::{Scale, Takes};
+use strata_fit::bootstrap::mean;
 
 /// The number of points if both times are predicted.
 const DRAWN: usize = 64;

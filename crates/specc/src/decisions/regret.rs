@@ -7,8 +7,8 @@ use strata_report::Judged;
 
 use super::Taken;
 use super::alternatives::Alternative;
-use strata_fit::bootstrap::{interval_of_mean, mean};
 use crate::competition::Competition;
+use strata_fit::bootstrap::{interval_of_mean, mean};
 
 /// The fewest timings that judge a way.
 const LEAST: usize = 4;
