@@ -18,7 +18,7 @@ const LISTS: [(&str, &str); 7] = [
     ("crates/runtime/src/transport/threads", "strata-runtime"),
     ("crates/global/src", "strata-global"),
     ("crates/tcs/src/run", "strata-tcs"),
-    ("crates/runtime/src/node", "strata-runtime"),
+    ("crates/runtime/src/collectives", "strata-runtime"),
     ("crates/sort/src", "strata-sort"),
     ("crates/specc/src", "specc"),
     ("crates/stencil/src", "strata-stencil"),

@@ -74,7 +74,7 @@ shipped! {
     global_stores "../../../crates/global/src/stores_models.rs": GlobalStores;
     global_bulk "../../../crates/global/src/bulk_models.rs": GlobalBulk;
     matmul "../../../examples/matmul/src/models.rs": Product;
-    trees "../../../crates/runtime/src/trees/models.rs": Broadcasts, Reductions, Scans;
+    trees "../../../crates/runtime/src/collectives/trees/models.rs": Broadcasts, Reductions, Scans;
     sort "../../../crates/sort/src/models.rs": Sort;
     sort_local "../../../crates/sort/src/local/models.rs": LocalSort;
     sort_rdst "../../../crates/sort/src/local/tuner/models.rs": RdstStep;

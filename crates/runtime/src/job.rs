@@ -66,8 +66,9 @@ impl Job {
             transport = observe(transport, &notes, self.board.clone());
         }
         #[cfg(feature = "tune")]
-        if let Some(options) = crate::tune::calls::wanted(&settings)? {
-            transport = crate::tune::calls::tuned(transport, &clock, &settings.platform.transport, &options)?;
+        if let Some(options) = crate::collectives::tuned::wanted(&settings)? {
+            transport =
+                crate::collectives::tuned::tuned(transport, &clock, &settings.platform.transport, &options)?;
         }
         Ok(Node::new(transport, settings, notes))
     }

@@ -25,21 +25,21 @@
 
 mod block;
 mod clock;
+mod collectives;
 mod cycles;
 pub mod develop;
 mod error;
+mod installed;
 mod job;
 mod machine;
 pub mod message;
 pub mod node;
 mod number;
-pub mod patterns;
 pub mod select;
 mod settings;
 #[cfg(feature = "sim")]
 pub mod simulation;
 mod transport;
-pub mod trees;
 #[cfg(feature = "tune")]
 pub mod tune;
 mod work;
@@ -48,6 +48,7 @@ mod work;
 #[cfg(feature = "mpi")]
 pub use ::mpi;
 pub use block::Block;
+pub use collectives::{patterns, trees};
 pub use cycles::CycleTimer;
 pub use error::Error;
 pub use machine::{Machine, launch};

@@ -9,34 +9,13 @@
 
 use super::ClockOffset;
 use crate::clock::Clock;
-use crate::node::Node;
 use crate::transport::{Action, Call, Endpoint};
 use std::panic::Location;
 
 /// Number of rounds; in the shortest one probably no node was descheduled.
 const ROUNDS: usize = 64;
 
-impl Node {
-    /// Estimates the offset of this node's clock ([`now`](Self::now)) from node 0's, and a bound on
-    /// the error; adds them to the trace. On threads all nodes share one clock, and both are zero.
-    ///
-    /// Clocks of different hosts also run at different rates: the bound is valid at the time of the
-    /// call.
-    ///
-    /// # Participation
-    /// Collective.
-    pub fn synchronise_clocks(&mut self) -> ClockOffset {
-        let (clock, rank) = (self.notes().clock.clone(), self.rank());
-        let offset = compare(&clock, rank, |step| match step {
-            Exchange::Meet => self.barrier(),
-            Exchange::Tell(times) => self.broadcast(0, times),
-        });
-        self.notes().clock_is(offset);
-        offset
-    }
-}
-
-/// As [`Node::synchronise_clocks`], before a `Node` exists.
+/// As [`Node::synchronise_clocks`](crate::Node::synchronise_clocks), before a `Node` exists.
 #[track_caller]
 pub(crate) fn synchronise(transport: &mut dyn Endpoint, clock: &Clock) -> ClockOffset {
     let (rank, place) = (transport.rank(), Location::caller());
@@ -50,14 +29,14 @@ pub(crate) fn synchronise(transport: &mut dyn Endpoint, clock: &Clock) -> ClockO
 }
 
 /// The collective steps of a round.
-enum Exchange<'a> {
+pub(crate) enum Exchange<'a> {
     /// A barrier.
     Meet,
     /// Replaces these times by node 0's.
     Tell(&'a mut [u64]),
 }
 
-fn compare(clock: &Clock, rank: usize, mut together: impl FnMut(Exchange<'_>)) -> ClockOffset {
+pub(crate) fn compare(clock: &Clock, rank: usize, mut together: impl FnMut(Exchange<'_>)) -> ClockOffset {
     if clock.is_shared() {
         return ClockOffset::default();
     }

@@ -18,7 +18,6 @@
 mod board;
 mod clocks;
 mod log_file;
-mod node;
 mod observed;
 mod prints;
 mod recorder;
@@ -31,7 +30,7 @@ pub use state::State;
 pub use strata_develop::trace::ClockOffset;
 
 pub(crate) use board::Board;
-pub(crate) use clocks::synchronise;
+pub(crate) use clocks::{Exchange, compare, synchronise};
 pub(crate) use observed::observe;
 pub(crate) use reporter::Notes;
 pub(crate) use watchdog::Watchdog;
@@ -98,35 +97,4 @@ impl Development {
     pub(crate) fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
-}
-
-/// Ends the job unless a condition holds, naming the node, the condition and the place.
-///
-/// ```
-/// use strata_runtime::{ensure, prelude::*};
-/// let failed = Machine::threads(2)?.run(|node| {
-///     let sum = node.reduce_add(1u32);
-///     ensure!(node, sum == 3, "{sum} nodes");
-///     Ok(())
-/// });
-/// let message = failed.unwrap_err().to_string();
-/// assert!(message.contains(": `sum == 3` does not hold: 2 nodes (at "), "{message}");
-/// # Ok::<(), Error>(())
-/// ```
-#[macro_export]
-macro_rules! ensure {
-    ($node:expr, $condition:expr $(,)?) => {
-        if !$condition {
-            $crate::Node::fail($node, ::core::concat!("`", ::core::stringify!($condition), "` does not hold"))
-        }
-    };
-    ($node:expr, $condition:expr, $($text:tt)+) => {
-        if !$condition {
-            $crate::Node::fail($node, ::core::format_args!(
-                ::core::concat!("`{}` does not hold: {}"),
-                ::core::stringify!($condition),
-                ::core::format_args!($($text)+),
-            ))
-        }
-    };
 }

@@ -1,20 +1,18 @@
 //! The program's view of the machine: its node.
 
+mod any_network;
 #[cfg(feature = "sim")]
 mod circuits;
-mod composite;
-mod either;
-mod global;
+mod develop;
+mod last_result;
 mod local;
 mod messages;
 mod ports;
 mod prepared;
 mod random;
-mod results;
 mod shared;
 mod split;
 mod transfers;
-mod ways;
 
 #[cfg(feature = "sim")]
 pub use circuits::Circuits;
@@ -27,8 +25,8 @@ pub use transfers::{Pacing, Transfer};
 use crate::block::Block;
 use crate::clock::{self, Clock};
 use crate::develop::Notes;
+use crate::installed::Installed;
 use crate::message::Inbox;
-use crate::select::Installed;
 use crate::settings::Settings;
 use crate::transport::{Call, Endpoint, Failure};
 use crate::work::{Charge, Computing, Work};
@@ -43,7 +41,6 @@ use strata_model::Seconds;
 use strata_model::platform::Platform;
 use strata_select::say;
 use transfers::Transfers;
-use ways::Ways;
 
 /// One of the nodes that run a program together.
 ///
@@ -66,9 +63,11 @@ use ways::Ways;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Node {
-    transport: Box<dyn Endpoint>,
+    pub(crate) transport: Box<dyn Endpoint>,
     rank: usize,
     size: usize,
+    /// The bytes above which a library below the transport may do a collective, if there is one.
+    pub(crate) library_above: Option<usize>,
     /// The most bytes of one put that may find no room.
     put_limit: usize,
     settings: Arc<Settings>,
@@ -79,14 +78,13 @@ pub struct Node {
     pub(crate) installed: Installed,
     inbox: Inbox,
     /// True if a `receiving` has ended here that other nodes may still be in.
-    ended_receiving: bool,
+    pub(crate) ended_receiving: bool,
     split: Split,
     ports: Ports,
     transfers: Transfers,
-    ways: Ways,
     random: chacha20::ChaCha8Rng,
     locals: local::Locals,
-    results: Option<results::Results>,
+    last_result: Option<last_result::LastResult>,
     notes: Rc<Notes>,
 }
 
@@ -98,13 +96,11 @@ impl Node {
         let computing = extras.simulated.map(|simulated| simulated.computing());
         let learns = settings.is_on("STRATA_LEARN");
         let calibrates = settings.is_on("STRATA_CALIBRATE");
-        // Calls are timed by the host's clock, which is not that of a simulated job.
-        let ways_learn = learns && !notes.clock.is_simulated();
-        let ways = Ways::new(above.filter(|_| size > 1), ways_learn);
         Self {
             transport,
             rank,
             size,
+            library_above: above.filter(|_| size > 1),
             put_limit,
             settings,
             learns,
@@ -117,10 +113,9 @@ impl Node {
             split: Split::default(),
             ports: Ports::default(),
             transfers: Transfers::new(rank, size),
-            ways,
             random: random::stream_of(rank),
             locals: local::Locals::default(),
-            results: None,
+            last_result: None,
             notes,
         }
     }

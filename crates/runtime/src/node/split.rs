@@ -322,7 +322,7 @@ impl Node {
 
     /// A whole collective during which messages are received. `values` must be short: they are
     /// copied.
-    pub(super) fn combine_started(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
+    pub(crate) fn combine_started(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
         if !self.may_go_on() {
             return;
         }
@@ -334,6 +334,43 @@ impl Node {
         values.copy_from_slice(block.as_bytes());
         self.has_left(values);
         self.split.spare = block;
+    }
+
+    /// True if waiting nodes receive messages.
+    pub(crate) fn is_receiving(&self) -> bool {
+        self.inbox.is_in_use()
+    }
+
+    /// True if waiting nodes receive messages; first completes a collective in flight. It is equal
+    /// on all nodes.
+    #[inline]
+    pub(crate) fn receives(&mut self) -> bool {
+        self.complete_current();
+        self.inbox.is_in_use()
+    }
+
+    /// Runs a barrier if other nodes may still wait for messages, as in `receiving`: on a machine
+    /// whose networks also carry blocks, blocks would delay the messages.
+    pub(crate) fn come_together(&mut self, call: &Call) {
+        if self.receives() || self.ended_receiving {
+            self.combine_started(*call, Operation::Barrier, &mut []);
+            self.ended_receiving = false;
+        }
+    }
+
+    /// Ends the job unless `op` is an operation of numbers of `kind`.
+    pub(crate) fn check_op(&mut self, call: &Call, kind: NumberType, op: Op) {
+        if !kind.has(op) {
+            self.misuse(call, "bitwise operations are for integers");
+        }
+    }
+
+    /// Ends the job unless there is a node `root`.
+    pub(crate) fn check_root(&mut self, call: &Call, root: usize) {
+        if root >= self.size() {
+            let last = self.size() - 1;
+            self.misuse(call, &format!("there is no node {root}: nodes are 0 to {last}"));
+        }
     }
 }
 

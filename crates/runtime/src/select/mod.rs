@@ -60,7 +60,6 @@ use thiserror::Error;
 pub use self::calibrate::TimedOnNodes;
 pub(crate) use self::learn::Places;
 use self::recent::Query;
-pub(crate) use self::selector::Installed;
 pub use self::selector::Selector;
 use crate::Node;
 

@@ -19,6 +19,7 @@ use strata_select::{
 use super::recent::{Query, Recent};
 use super::{Chosen, Known, MOST_CANDIDATES, Options, SelectError};
 use crate::Node;
+use crate::installed::Use;
 
 /// The models of a library in a file. Each process reads a file once and caches its models. If an
 /// `installed` file cannot be read, the error is cached: all nodes of a process must decide alike.
@@ -63,25 +64,6 @@ fn fitted(table: &'static Table, nodes: usize, text: &str) -> Option<Fitted> {
         let source: &'static Scaled = Box::leak(Box::new(scaled_by(table, nodes, text)?));
         Some(Fitted { source, file: String::leak(origin(source, "the cache folder of node 0")) })
     })
-}
-
-/// A node's view of the installed models.
-#[derive(Default)]
-pub(crate) struct Installed {
-    use_of: Use,
-    /// The files that this node could not use, each with the reason.
-    unusable: Vec<(PathBuf, String)>,
-}
-
-/// Whether installed models may be used; equal on all nodes.
-#[derive(Clone, Copy, Default, PartialEq)]
-enum Use {
-    #[default]
-    Allowed,
-    /// The fingerprints differed, and the nodes compare once more without installed models.
-    Doubted,
-    /// The hosts of the job have different installed models.
-    Forbidden,
 }
 
 /// Reports an installed file that is not used; once a process.

@@ -14,8 +14,6 @@
 use crate::block::{Contents, RawBlock};
 use crate::clock::SimulatedClock;
 use crate::number::{NumberType, Op};
-#[cfg(feature = "tune")]
-use crate::patterns::Schedule;
 use crate::work::{Charge, Computing, Work};
 use std::any::Any;
 use std::sync::{Arc, Mutex};
@@ -33,14 +31,14 @@ mod header;
 #[cfg(feature = "mpi")]
 pub(crate) mod mpi;
 mod packet;
+mod piggyback;
 mod ports;
 mod prefix;
 mod prepared;
-mod riding;
 #[cfg(feature = "sim")]
 pub(crate) mod sim;
 #[cfg(test)]
-mod suite;
+mod tests;
 pub(crate) mod threads;
 mod way;
 
@@ -50,13 +48,14 @@ pub use exposed::ExposedWords;
 pub(crate) use exposed::OneSided;
 pub use packet::Network;
 pub(crate) use packet::{Networks, PACKET, Packet, Part};
+pub(crate) use piggyback::Piggyback;
 pub use prepared::LONGEST_PREPARED;
 pub(crate) use prepared::{NUMBERS, Repeating, RepeatingPieces};
 pub use prepared::{Prepared, PreparedPieces, Repeated, RepeatedPieces};
-pub(crate) use riding::Riding;
 pub use threads::{Doorbell, LendingDesk, LentVec, SharedWords};
 #[cfg(feature = "tune")]
 pub(crate) use way::Named;
+pub use way::Schedule;
 pub(crate) use way::Way;
 
 /// One node's end of a transport.
@@ -199,7 +198,7 @@ pub(crate) struct Library<'a> {
     /// cost nothing here.
     pub(crate) above: usize,
     /// What travels with the calls of the next collective.
-    pub(crate) riding: &'a mut Riding,
+    pub(crate) piggyback: &'a mut Piggyback,
 }
 
 /// The additional interface of the layer that tunes a node's calls.

@@ -55,3 +55,22 @@ impl Way {
         }
     }
 }
+
+/// The order in which the blocks of an all-to-all are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Schedule {
+    /// P − 1 permutations: step k sends to the node k further on. Barriers keep the nodes in step:
+    /// one every ⌈512/B⌉ blocks of B bytes.
+    Barriers,
+    /// The same permutations without barriers.
+    Free,
+    /// Eight blocks at a time, their packets interleaved two by two.
+    Interleaved,
+    /// The transport's own exchange of blocks ([`Node::all_to_all_v`](crate::Node::all_to_all_v)).
+    Library,
+}
+
+impl Schedule {
+    /// All schedules.
+    pub const ALL: [Self; 4] = [Self::Barriers, Self::Free, Self::Interleaved, Self::Library];
+}

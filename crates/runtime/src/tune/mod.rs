@@ -31,8 +31,6 @@
 //! in one of several ways that give the same result to the last bit (see
 //! [`Machine::run_tuned`](crate::Machine::run_tuned)).
 
-pub(crate) mod calls;
-
 use crate::error::Error;
 use crate::node::Node;
 use std::panic::Location;
@@ -100,14 +98,14 @@ impl Node {
 }
 
 /// What a team's earlier run has found.
-struct Stored {
+pub(crate) struct Stored {
     /// On node 0: the state, empty if there is none that fits.
-    text: String,
+    pub(crate) text: String,
     /// On node 0: the file for what is found, if any.
-    file: Option<PathBuf>,
+    pub(crate) file: Option<PathBuf>,
 }
 
-fn stored(program: &str, options: &Options, rank: usize, size: usize) -> Result<Stored, Error> {
+pub(crate) fn stored(program: &str, options: &Options, rank: usize, size: usize) -> Result<Stored, Error> {
     if rank != 0 {
         return Ok(Stored { text: String::new(), file: None });
     }

@@ -25,13 +25,13 @@
 //! One state machine implements all this, driven by tests: for a whole collective until it is
 //! complete, for a split-phase one step by step.
 
+use super::deadlock::Needs;
 use super::ffi::World;
 use super::ffi::requests::{Buffers, Memory, Requests};
-use super::standstill::Needs;
 use crate::number::{self, NumberType, Op};
 use crate::transport::header::{HEADER, Header};
 use crate::transport::prefix;
-use crate::transport::{Boundary, Call, Failure, Operation, Riding, Scan};
+use crate::transport::{Boundary, Call, Failure, Operation, Piggyback, Scan};
 use bytemuck::{cast_slice, cast_slice_mut};
 use std::ops::Range;
 use std::time::Instant;
@@ -103,7 +103,7 @@ impl Form {
         self.direction == Direction::Out
     }
 
-    /// The [shape](super::standstill::Position::shape) of a collective of this form; `started` is
+    /// The [shape](super::deadlock::Position::shape) of a collective of this form; `started` is
     /// true for a split-phase one.
     pub(super) fn shape(self, started: bool) -> u64 {
         1 << (2 * self.number() + usize::from(started))
@@ -120,7 +120,7 @@ pub(super) struct Collectives {
     pub(super) whole: Option<bool>,
     form: Form,
     /// What travels in the frames of long vectors, whose values do not.
-    pub(super) riding: Riding,
+    pub(super) piggyback: Piggyback,
 }
 
 /// The direction in which frames are sent.
@@ -147,14 +147,14 @@ impl Collectives {
             operation: Operation::Barrier,
             whole: None,
             form: Form::FRAMED,
-            riding: Riding::default(),
+            piggyback: Piggyback::default(),
         }
     }
 
     /// Starts to combine the loaded values by frames of [`Collectives::form`].
     pub(super) fn start(&mut self, header: &Header, operation: Operation, form: Form) {
         (self.operation, self.form) = (operation, form);
-        let rides = self.requests.length() > SHORT && self.riding.word.is_some();
+        let rides = self.requests.length() > SHORT && self.piggyback.word.is_some();
         let Buffers { frames, values, .. } = self.requests.buffers();
         if form.each < FRAME {
             cast_slice_mut::<u64, u8>(frames)[..values.len()].copy_from_slice(values);
@@ -234,7 +234,7 @@ impl Collectives {
 
     /// Writes the word that travels, if there is one, where a frame has no data.
     fn ride(&mut self) {
-        if let Some(word) = self.riding.word {
+        if let Some(word) = self.piggyback.word {
             self.requests.buffers().frames[HEADER / 8] = word;
         }
     }
@@ -382,10 +382,10 @@ impl Collectives {
         let frames = Frames { frames, places, each };
         if each == FRAME {
             frames.compare()?;
-            if self.riding.word.take().is_some() {
-                self.riding.words.clear();
-                self.riding.words.extend((0..size).map(|node| frames.of(node)[HEADER / 8]));
-                self.riding.met = Some(Instant::now());
+            if self.piggyback.word.take().is_some() {
+                self.piggyback.words.clear();
+                self.piggyback.words.extend((0..size).map(|node| frames.of(node)[HEADER / 8]));
+                self.piggyback.met = Some(Instant::now());
             }
             if values.len() > SHORT {
                 self.send_apart();

@@ -11,10 +11,10 @@
 //! *Progress.* MPI has no thread of its own: messages move only during MPI calls. So every function
 //! here that finds no work polls all lanes once and handles the transport's own messages.
 
+use super::deadlock::{Detector, Needs, Position, Step, Token, Traffic, Ways, report};
 use super::ffi::post::{Inbox, Outbox};
 use super::ffi::{Lane, World, simulated_clock};
 use super::ports::Ports;
-use super::standstill::{Needs, Position, Standstill, Step, Token, Traffic, Ways, report};
 use crate::block::RawBlock;
 use crate::transport::credit::{Credits, PUT};
 use crate::transport::{Awaited, Call, Network, PACKET, Packet, Part};
@@ -125,7 +125,7 @@ pub(super) struct Connections {
     polled: [bool; 2],
     /// True if no more messages are sent.
     closing: bool,
-    standstill: Standstill,
+    detector: Detector,
     /// The shape of the collective that this node entered last, and how it went on in these.
     shape: u64,
     ways: Ways,
@@ -158,7 +158,7 @@ impl Connections {
             own: [VecDeque::with_capacity(most), VecDeque::with_capacity(most)],
             polled: [false; 2],
             closing: false,
-            standstill: Standstill::new(),
+            detector: Detector::new(),
             shape: 0,
             ways: Ways::default(),
             ports: Ports::new(world),
@@ -308,12 +308,12 @@ impl Connections {
 
     /// Called when this node begins to wait for memory that other nodes write.
     pub(super) fn waits_anew(&mut self) {
-        self.standstill.waits_anew();
+        self.detector.waits_anew();
     }
 
     /// Serves the control message at the head of its lane.
     fn control(&mut self) {
-        let Self { inbox, credits, controls, ports, standstill, .. } = self;
+        let Self { inbox, credits, controls, ports, detector, .. } = self;
         let Some((from, words)) = inbox.head(Lane::Control) else { return };
         let (head, data) = words.split_at(HEAD);
         let (what, offset, length) = (head[1], head[2], head[3]);
@@ -327,7 +327,7 @@ impl Connections {
             return;
         }
         if kind == Control::Token as u16 {
-            standstill.take(bytemuck::pod_read_unaligned(cast_slice(&data[..TOKEN])));
+            detector.take(bytemuck::pod_read_unaligned(cast_slice(&data[..TOKEN])));
             inbox.take(Lane::Control);
             return;
         }
@@ -359,7 +359,7 @@ impl Connections {
         }
         let (world, traffic) = (self.world, self.traffic());
         let position = Position { shape: self.shape, ways: self.ways, needs };
-        match self.standstill.idle(world, traffic, position, call, awaited) {
+        match self.detector.idle(world, traffic, position, call, awaited) {
             Step::Nothing => {}
             Step::Pass(token) => {
                 let to = (world.rank() + 1) % world.size();

@@ -12,17 +12,17 @@
 //! A failure is reported on standard error and aborts the job. Nodes publish their positions in a
 //! window of memory, at the cost of a few stores. A node that has left the program checks the
 //! positions of the others until all have left, because a node that waits for it would wait
-//! forever. If all nodes wait, in any call, a token detects it ([`standstill`]). One error is not
+//! forever. If all nodes wait, in any call, a token detects it ([`deadlock`]). One error is not
 //! always detected without `STRATA_CHECK`: nodes call barriers, scans and reduces of one number in
 //! different orders.
 
-mod ffi;
-mod leaving;
-mod ports;
-
 mod collectives;
 mod connections;
-mod standstill;
+mod deadlock;
+mod ffi;
+mod ports;
+mod shutdown;
+
 #[cfg(test)]
 mod tests;
 
@@ -44,7 +44,7 @@ pub(crate) use ffi::control::set as set_variable;
 use ffi::library::order_as_signed;
 use ffi::requests::Requests;
 pub(crate) use ffi::simulated_clock;
-use leaving::Leaving;
+use shutdown::Shutdown;
 use std::cell::RefCell;
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -99,8 +99,10 @@ fn begin(world: &'static World) -> Result<(Box<dyn Endpoint>, usize, Begun), Err
     if !world.enter() {
         return Err(start("this process is in an MPI program already".to_owned()));
     }
-    let outside =
-        Rc::new(RefCell::new(Outside { connections: Connections::new(world), leaving: Leaving::new(world) }));
+    let outside = Rc::new(RefCell::new(Outside {
+        connections: Connections::new(world),
+        shutdown: Shutdown::new(world),
+    }));
     let node = Mpi::new(world, Rc::clone(&outside));
     Ok((Box::new(node), world.hosts(), Begun { world, outside }))
 }
@@ -136,15 +138,15 @@ impl Begun {
 /// sending to it.
 struct Outside {
     connections: Connections,
-    leaving: Leaving,
+    shutdown: Shutdown,
 }
 
 impl Outside {
     /// Ends this node's program, as all other nodes do.
     fn end(mut self) {
         let mut backoff = Backoff::default();
-        self.leaving.leave();
-        while !self.leaving.all_left() {
+        self.shutdown.leave();
+        while !self.shutdown.all_left() {
             if !self.connections.poll() {
                 if backoff.is_sleeping() {
                     self.connections.idle(None, Awaited::AllLeft, None);
@@ -153,8 +155,8 @@ impl Outside {
             }
         }
         // Others may have put data until now; after this no node sends any more.
-        self.leaving.leave_for_good();
-        while !self.leaving.all_left() {
+        self.shutdown.leave_for_good();
+        while !self.shutdown.all_left() {
             if !self.connections.poll() {
                 backoff.wait();
             }
@@ -477,7 +479,7 @@ impl Endpoint for Mpi {
             // The caller has just tried, and MPI made progress then: trying again is faster.
             return self.backoff.wait();
         }
-        let Outside { connections, leaving } = &mut *self.outside.borrow_mut();
+        let Outside { connections, shutdown } = &mut *self.outside.borrow_mut();
         let mut news = connections.poll();
         news |=
             Network::BOTH.iter().any(|network| networks.has(*network) && connections.has_packet(*network));
@@ -489,7 +491,7 @@ impl Endpoint for Mpi {
             Awaited::Operation => complete,
             Awaited::Room(network, to) => connections.has_room(network, to),
             Awaited::PutRoom(to) => connections.has_put_room(to),
-            Awaited::AllLeft => leaving.all_left(),
+            Awaited::AllLeft => shutdown.all_left(),
         };
         if news {
             self.backoff.renew();
@@ -517,7 +519,7 @@ impl Endpoint for Mpi {
             process: None,
             words: Some(self.world),
             messages: Some(self.world),
-            library: Some(Library { above: SHORT, riding: &mut self.whole.riding }),
+            library: Some(Library { above: SHORT, piggyback: &mut self.whole.piggyback }),
             simulated: None,
             #[cfg(feature = "tune")]
             ways: |action| match action {
@@ -544,13 +546,13 @@ impl Endpoint for Mpi {
     }
 
     fn leave(&mut self) {
-        self.outside.borrow_mut().leaving.leave();
+        self.outside.borrow_mut().shutdown.leave();
     }
 
     fn all_left(&mut self) -> bool {
-        let Outside { connections, leaving } = &mut *self.outside.borrow_mut();
+        let Outside { connections, shutdown } = &mut *self.outside.borrow_mut();
         connections.poll();
-        leaving.all_left()
+        shutdown.all_left()
     }
 
     fn fail(&mut self, failure: Failure) -> ! {

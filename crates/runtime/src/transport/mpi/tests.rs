@@ -9,7 +9,7 @@ mod mpirun;
 use super::*;
 use crate::number::{NumberType, Op};
 use crate::transport::Part;
-use crate::transport::suite::{self, Case, bad, call, complete, good, until};
+use crate::transport::tests::{self as suite, Case, bad, call, complete, good, until};
 use mpirun::{CASE, Job};
 use std::time::{Duration, Instant};
 

@@ -4,11 +4,11 @@ use super::Node;
 
 /// The record of collectives.
 #[derive(Default)]
-pub(super) struct Results {
+pub(super) struct LastResult {
     /// The number of collectives that this node has left.
     left: u64,
     /// The result of the last collective on this node; empty if it has none.
-    last: Vec<u8>,
+    bytes: Vec<u8>,
 }
 
 impl Node {
@@ -17,7 +17,7 @@ impl Node {
     /// # Participation
     /// Collective, so that numbers are equal; it does not wait.
     pub fn remember_results(&mut self) {
-        self.results.get_or_insert_default();
+        self.last_result.get_or_insert_default();
     }
 
     /// The number of collectives that this node has left since
@@ -28,7 +28,7 @@ impl Node {
     /// Local.
     #[must_use]
     pub fn last_result(&self) -> (u64, &[u8]) {
-        self.results.as_ref().map_or((0, &[]), |results| (results.left, &results.last))
+        self.last_result.as_ref().map_or((0, &[]), |last| (last.left, &last.bytes))
     }
 
     /// Discards the result of the last collective, because it was a library's own and not the
@@ -37,33 +37,33 @@ impl Node {
     /// # Participation
     /// Local.
     pub fn forget_result(&mut self) {
-        if let Some(results) = &mut self.results {
-            results.last.clear();
+        if let Some(last) = &mut self.last_result {
+            last.bytes.clear();
         }
     }
 
     /// Records that a collective has given this node `result`.
     #[inline]
-    pub(super) fn has_left(&mut self, result: &[u8]) {
-        if self.results.is_some() {
+    pub(crate) fn has_left(&mut self, result: &[u8]) {
+        if self.last_result.is_some() {
             self.remember(result, 1);
         }
     }
 
     /// Replaces the recorded result of the last collective by the final `result`.
     #[inline]
-    pub(super) fn correct_result(&mut self, result: &[u8]) {
-        if self.results.is_some() {
+    pub(crate) fn correct_result(&mut self, result: &[u8]) {
+        if self.last_result.is_some() {
             self.remember(result, 0);
         }
     }
 
     #[cold]
     fn remember(&mut self, result: &[u8], more: u64) {
-        if let Some(results) = &mut self.results {
-            results.left += more;
-            results.last.clear();
-            results.last.extend_from_slice(result);
+        if let Some(last) = &mut self.last_result {
+            last.left += more;
+            last.bytes.clear();
+            last.bytes.extend_from_slice(result);
         }
     }
 }

@@ -10,12 +10,12 @@ use crate::block::{Contents, RawBlock};
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::number::{NumberType, Op};
-use crate::patterns::Schedule;
 use crate::settings::Settings;
 use crate::transport::{
     Action, Awaited, Call, Collective, Endpoint, Extras, Failure, Network, Networks, Operation, Packet,
-    Tuned, Way,
+    Schedule, Tuned, Way,
 };
+use crate::tune::stored;
 use std::panic::Location;
 use std::path::{Path, PathBuf};
 use strata_select::say;
@@ -148,7 +148,7 @@ pub(crate) fn tuned(
     let mut mine = Tuner::new(&own, own_options.clone())?;
     mine.notes().iter().for_each(|note| say!("strata: {note}"));
     let team_options = with(beside(&options.mode, "calls", inner.rank() == 0));
-    let stored = super::stored(&team, &team_options, inner.rank(), inner.size())?;
+    let stored = stored(&team, &team_options, inner.rank(), inner.size())?;
     let mut text = stored.text.into_bytes();
     let mut length = text.len() as u64;
     inner.broadcast(Call::moving(Action::Broadcast, 8, 0, 1, place), 0, bytemuck::bytes_of_mut(&mut length));

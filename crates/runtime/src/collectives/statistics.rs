@@ -5,7 +5,7 @@
 //! deviations, which avoids the cancellation of sums of squares. For the median every node receives
 //! all numbers.
 
-use super::Node;
+use crate::node::Node;
 use crate::number::Number;
 use std::cmp::Ordering;
 

@@ -96,7 +96,7 @@ impl Ways {
 }
 
 /// A node's record of its own waiting.
-pub(super) struct Standstill {
+pub(super) struct Detector {
     clock: HostClock,
     /// The numbers of messages and collectives when this node was last seen to wait, and where.
     done: (u64, u64, Position),
@@ -219,7 +219,7 @@ impl Token {
     }
 }
 
-impl Standstill {
+impl Detector {
     pub(super) fn new() -> Self {
         Self {
             clock: HostClock::start(false),
@@ -308,7 +308,7 @@ impl Standstill {
     }
 }
 
-/// The report of the calls in which all nodes wait, at a standstill.
+/// The report of the calls in which all nodes wait, in a deadlock.
 pub(super) fn report(world: &World) -> Result<Failure, String> {
     let standing = |rank: usize| {
         Ok((
@@ -337,7 +337,7 @@ mod tests {
     }
 
     struct Node {
-        standstill: Standstill,
+        detector: Detector,
         traffic: Traffic,
         turn: u64,
         does: Does,
@@ -360,8 +360,8 @@ mod tests {
 
     impl Job {
         fn new(size: usize) -> Self {
-            let (standstill, traffic) = (Standstill::new, Traffic::default());
-            let node = || Node { standstill: standstill(), traffic, turn: 0, does: Does::Runs };
+            let (detector, traffic) = (Detector::new, Traffic::default());
+            let node = || Node { detector: detector(), traffic, turn: 0, does: Does::Runs };
             Self {
                 nodes: (0..size).map(|_| node()).collect(),
                 under_way: vec![0; size],
@@ -390,15 +390,15 @@ mod tests {
                 && (0..self.nodes.len()).all(|rank| !self.may_end(rank))
         }
 
-        /// Node `rank` takes one step; true if it detects the standstill.
+        /// Node `rank` takes one step; true if it detects the deadlock.
         fn step(&mut self, rank: usize, what: u8, to: usize) -> bool {
             let size = self.nodes.len();
             self.now += PATIENCE / 7;
             if let Some(token) = self.tokens[rank].pop_front() {
-                self.nodes[rank].standstill.take(token);
+                self.nodes[rank].detector.take(token);
             }
             let may_end = self.may_end(rank);
-            let Node { standstill, traffic, turn, does } = &mut self.nodes[rank];
+            let Node { detector, traffic, turn, does } = &mut self.nodes[rank];
             match *does {
                 Does::Runs => {
                     match what % 8 {
@@ -441,7 +441,7 @@ mod tests {
                 position: Position { shape: 1, needs, ..Position::default() },
                 allowed: 0,
             };
-            match standstill.step((rank, size), traffic.sent + traffic.received, visit, self.now) {
+            match detector.step((rank, size), traffic.sent + traffic.received, visit, self.now) {
                 Step::Nothing => false,
                 Step::Stuck => true,
                 Step::Pass(token) => {

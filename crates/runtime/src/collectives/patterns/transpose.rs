@@ -1,6 +1,6 @@
 //! A block from each node to each.
 
-use super::{PORT, TOGETHER, begin};
+use super::{PORT, Schedule, TOGETHER, begin};
 use crate::block::{Block, byte_length};
 use crate::copy::{Hint, copy, copy_hinted};
 use crate::node::{Node, Piece};
@@ -10,25 +10,6 @@ use std::panic::Location;
 
 /// Bytes between two barriers: several small blocks share one (Brewer, §7.2.3).
 const BETWEEN_BARRIERS: usize = 512;
-
-/// The order in which the blocks of an all-to-all are sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Schedule {
-    /// P − 1 permutations: step k sends to the node k further on. Barriers keep the nodes in step:
-    /// one every ⌈512/B⌉ blocks of B bytes.
-    Barriers,
-    /// The same permutations without barriers.
-    Free,
-    /// Eight blocks at a time, their packets interleaved two by two.
-    Interleaved,
-    /// The transport's own exchange of blocks ([`Node::all_to_all_v`]).
-    Library,
-}
-
-impl Schedule {
-    /// All schedules.
-    pub const ALL: [Self; 4] = [Self::Barriers, Self::Free, Self::Interleaved, Self::Library];
-}
 
 /// Sends the i-th part of `values`, which has one part of equal length for each node, to node i;
 /// returns the received parts, ordered by sender, in the memory of `receive`.
@@ -63,15 +44,28 @@ pub fn all_to_all<T: Pod>(node: &mut Node, values: &[T], receive: Block<T>, sche
     let mine = rank * each..(rank + 1) * each;
     copy(cast_slice_mut(&mut receive[mine.clone()]), cast_slice(&values[mine]));
     #[cfg(feature = "tune")]
-    let schedule = node.all_to_all_begins(&call, byte_length::<T>(each), schedule);
+    let schedule = tuned_schedule(node, &call, byte_length::<T>(each), schedule);
     let received = if schedule == Schedule::Library {
         by_library(node, values, receive, each)
     } else {
         node.receiving(|node| node.paced(|node| by_ports(node, &call, values, receive, schedule)))
     };
     #[cfg(feature = "tune")]
-    node.all_to_all_ends();
+    if let Some(tuned) = node.transport.tuned() {
+        tuned.ends();
+    }
     received
+}
+
+/// The schedule for an all-to-all that the program wants done by `wanted`: another one if calls are
+/// tuned, equal on all nodes.
+#[cfg(feature = "tune")]
+fn tuned_schedule(node: &mut Node, call: &Call, bytes: usize, wanted: Schedule) -> Schedule {
+    if node.transport.tuned().is_none() {
+        return wanted;
+    }
+    node.come_together(call);
+    node.transport.tuned().map_or(wanted, |tuned| tuned.begins(call, bytes, wanted))
 }
 
 fn by_ports<T: Pod>(

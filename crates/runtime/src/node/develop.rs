@@ -1,7 +1,7 @@
 //! The methods of a node for printing, logs and traces.
 
-use super::{Reporter, State};
-use crate::node::Node;
+use super::Node;
+use crate::develop::{ClockOffset, Exchange, Reporter, State, compare};
 use crate::transport::{Action, Call};
 use std::fmt::Display;
 use std::panic::Location;
@@ -100,9 +100,58 @@ impl Node {
         self.barrier();
     }
 
+    /// Estimates the offset of this node's clock ([`now`](Self::now)) from node 0's, and a bound on
+    /// the error; adds them to the trace. On threads all nodes share one clock, and both are zero.
+    ///
+    /// Clocks of different hosts also run at different rates: the bound is valid at the time of the
+    /// call.
+    ///
+    /// # Participation
+    /// Collective.
+    pub fn synchronise_clocks(&mut self) -> ClockOffset {
+        let (clock, rank) = (self.notes().clock.clone(), self.rank());
+        let offset = compare(&clock, rank, |step| match step {
+            Exchange::Meet => self.barrier(),
+            Exchange::Tell(times) => self.broadcast(0, times),
+        });
+        self.notes().clock_is(offset);
+        offset
+    }
+
     #[cold]
     fn fail_at(&mut self, message: &str, place: &'static Location<'static>) -> ! {
         let call = Call::plain(Action::NameStates, place);
         self.misuse(&call, message)
     }
+}
+
+/// Ends the job unless a condition holds, naming the node, the condition and the place.
+///
+/// ```
+/// use strata_runtime::{ensure, prelude::*};
+/// let failed = Machine::threads(2)?.run(|node| {
+///     let sum = node.reduce_add(1u32);
+///     ensure!(node, sum == 3, "{sum} nodes");
+///     Ok(())
+/// });
+/// let message = failed.unwrap_err().to_string();
+/// assert!(message.contains(": `sum == 3` does not hold: 2 nodes (at "), "{message}");
+/// # Ok::<(), Error>(())
+/// ```
+#[macro_export]
+macro_rules! ensure {
+    ($node:expr, $condition:expr $(,)?) => {
+        if !$condition {
+            $crate::Node::fail($node, ::core::concat!("`", ::core::stringify!($condition), "` does not hold"))
+        }
+    };
+    ($node:expr, $condition:expr, $($text:tt)+) => {
+        if !$condition {
+            $crate::Node::fail($node, ::core::format_args!(
+                ::core::concat!("`{}` does not hold: {}"),
+                ::core::stringify!($condition),
+                ::core::format_args!($($text)+),
+            ))
+        }
+    };
 }

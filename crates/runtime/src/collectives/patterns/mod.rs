@@ -22,15 +22,16 @@
 //! barriers so that no node falls behind and becomes the target of several (§7.2); if targets are
 //! not known, the packets of several transfers are interleaved (§7.3).
 
-mod choice;
 mod hypercube;
+mod schedule;
 mod shift;
 mod transpose;
 mod unknown;
 
+pub use crate::transport::Schedule;
 pub use hypercube::hypercube;
 pub use shift::cyclic_shift;
-pub use transpose::{Schedule, all_to_all};
+pub use transpose::all_to_all;
 pub use unknown::{Received, unknown_targets};
 
 use crate::block::Block;

@@ -38,24 +38,24 @@
 //! After Luna, "Implementing an Efficient Portable Global Memory Layer on Distributed Memory
 //! Multiprocessors" (UCB/CSD 94/810, 1994), §4.3.
 
-mod choice;
+mod forwarding;
 mod models;
-mod passing;
 mod shape;
 mod slots;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod timed;
 
-pub use choice::Streams;
 pub use models::{Broadcasts, Reductions, Scans};
+pub use streams::Streams;
 
 use crate::message::Request;
 use crate::node::Node;
 use crate::number::{Arithmetic, Number, NumberType, Op};
 use crate::transport::{Action, Call};
 use bytemuck::{Pod, cast_slice_mut};
-use passing::{Chunk, LANE, LENGTH};
+use forwarding::{Chunk, LANE, LENGTH};
 use shape::Place;
 use slots::{CHUNK, Edges, Lane, WORDS, Words};
 use std::panic::Location;

@@ -5,7 +5,7 @@ use std::time::Instant;
 /// A word of each node that travels with the calls of one collective, where all nodes exchange
 /// theirs anyway, and so costs no message.
 #[derive(Debug, Default)]
-pub(crate) struct Riding {
+pub(crate) struct Piggyback {
     /// This node's word for the next collective in place of more bytes than travel with the calls.
     /// All nodes give one for the same collective, which takes it.
     pub(crate) word: Option<u64>,

@@ -5,11 +5,9 @@
 //! between. A long collective is preceded by such a barrier; after it, no node depends on another
 //! one that must receive messages before it has done its own part.
 
-use super::Node;
 use crate::block::{Block, RawBlock};
+use crate::node::Node;
 use crate::number::{Arithmetic, Number, NumberType, Op, Operand, fold};
-#[cfg(feature = "tune")]
-use crate::patterns::Schedule;
 use crate::transport::{Action, Boundary, Call, Collective, Operation, Scan};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use std::panic::Location;
@@ -277,24 +275,6 @@ impl Node {
         raw.into_iter().map(Block::from_raw).collect()
     }
 
-    /// The schedule for an all-to-all that the program wants done by `wanted`: another one if calls
-    /// are tuned, equal on all nodes. [`all_to_all_ends`](Self::all_to_all_ends) follows.
-    #[cfg(feature = "tune")]
-    pub(crate) fn all_to_all_begins(&mut self, call: &Call, bytes: usize, wanted: Schedule) -> Schedule {
-        if self.transport.tuned().is_none() {
-            return wanted;
-        }
-        self.come_together(call);
-        self.transport.tuned().map_or(wanted, |tuned| tuned.begins(call, bytes, wanted))
-    }
-
-    #[cfg(feature = "tune")]
-    pub(crate) fn all_to_all_ends(&mut self) {
-        if let Some(tuned) = self.transport.tuned() {
-            tuned.ends();
-        }
-    }
-
     fn reduce_vector<T: Number>(&mut self, op: Op, values: &mut [T], place: &'static Location<'static>) {
         let kind = <T as Arithmetic>::KIND;
         let call = Call::combine(Action::Reduce, kind, op, values.len(), place);
@@ -325,7 +305,7 @@ impl Node {
         if self.is_started(&call, values.len()) {
             self.combine_started(call, operation, values);
         } else {
-            if self.has_ways(values.len()) {
+            if self.library_above.is_some_and(|above| values.len() > above) {
                 self.in_a_way(call, operation, values);
             } else {
                 self.transport.collective(call, Collective::InPlace(operation, values));
@@ -334,14 +314,6 @@ impl Node {
         }
         // A barrier or a reduction ends only when all nodes have entered it.
         self.ended_receiving &= !matches!(operation, Operation::Barrier | Operation::Reduce(..));
-    }
-
-    /// True if waiting nodes receive messages; first completes a collective in flight. It is equal
-    /// on all nodes.
-    #[inline]
-    fn receives(&mut self) -> bool {
-        self.complete_current();
-        self.inbox.is_in_use()
     }
 
     /// True if a collective of `bytes` must be run split-phase, with polls. Otherwise a barrier has
@@ -353,29 +325,5 @@ impl Node {
             self.come_together(call);
         }
         receives && bytes <= SHORT
-    }
-
-    /// Runs a barrier if other nodes may still wait for messages, as in `receiving`: on a machine
-    /// whose networks also carry blocks, blocks would delay the messages.
-    pub(super) fn come_together(&mut self, call: &Call) {
-        if self.receives() || self.ended_receiving {
-            self.combine_started(*call, Operation::Barrier, &mut []);
-            self.ended_receiving = false;
-        }
-    }
-
-    /// Ends the job unless `op` is an operation of numbers of `kind`.
-    pub(crate) fn check_op(&mut self, call: &Call, kind: NumberType, op: Op) {
-        if !kind.has(op) {
-            self.misuse(call, "bitwise operations are for integers");
-        }
-    }
-
-    /// Ends the job unless there is a node `root`.
-    pub(crate) fn check_root(&mut self, call: &Call, root: usize) {
-        if root >= self.size() {
-            let last = self.size() - 1;
-            self.misuse(call, &format!("there is no node {root}: nodes are 0 to {last}"));
-        }
     }
 }

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
     use crate::{Machine, select::Options};
 
-    const SET: &str = include_str!("../../tests/schedules.toml");
+    const SET: &str = include_str!("../../../tests/schedules.toml");
 
     #[test]
     fn the_fastest_by_the_models_is_taken_and_beyond_them_as_at_the_nearest_size() {

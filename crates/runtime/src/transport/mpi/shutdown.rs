@@ -7,14 +7,14 @@ use super::ffi::{Gathering, World};
 /// nodes leave at about the same time.
 const ROUNDS: u32 = 256;
 
-/// The progress of this node's leaving.
-pub(super) struct Leaving {
+/// The progress of this node's shutdown.
+pub(super) struct Shutdown {
     world: &'static World,
     gathering: Option<Gathering>,
     round: u32,
 }
 
-impl Leaving {
+impl Shutdown {
     pub(super) fn new(world: &'static World) -> Self {
         Self { world, gathering: None, round: 0 }
     }

@@ -57,7 +57,7 @@ fn seconds(
     let values = values.as_mut_slice();
     match by {
         By::Transport => Some(node.with_way(false, |node| stream(node, |node| own(node, values)))),
-        By::Mpi if node.has_library() => {
+        By::Mpi if node.library_above.is_some() => {
             Some(node.with_way(true, |node| stream(node, |node| own(node, values))))
         }
         By::Mpi => None,

@@ -14,10 +14,10 @@
 //! come. What a node has to say travels with the calls of later ones. Scans do not learn: where
 //! nothing is checked, their calls go no further than their values, so no word comes to all nodes.
 
-use super::Node;
+use super::trees::{Broadcasts, Reductions, Scans};
+use crate::node::Node;
 use crate::select::{ALL, Options, Places, SelectError, Selector};
 use crate::transport::{Call, Collective, Operation, Scan, Way};
-use crate::trees::{Broadcasts, Reductions, Scans};
 use bytemuck::{cast_slice, cast_slice_mut};
 use std::rc::Rc;
 use std::time::Instant;
@@ -38,22 +38,19 @@ enum Choosing {
     Scans,
 }
 
-/// What is known about a class.
-#[derive(Clone, Copy, Default, PartialEq)]
-enum Taken {
-    #[default]
+/// Who does the collectives of a class.
+#[derive(Clone, Copy, PartialEq)]
+enum Decision {
     Unknown,
-    OwnWay,
+    RunTime,
     Library,
 }
 
 /// A node's decisions.
-pub(super) struct Ways {
-    /// The bytes above which a library below the transport is asked, if there is one.
-    above: Option<usize>,
+struct CollectiveChoice {
     /// What is taken whatever the models say: while candidates are timed, or nodes agree.
     forced: Option<bool>,
-    taken: [[Taken; CLASSES]; 3],
+    taken: [[Decision; CLASSES]; 3],
     /// The models that the nodes have compared.
     agreed: Option<Agreed>,
     /// What is learned about the ways, if choices learn: the run-time's is candidate 0.
@@ -65,10 +62,15 @@ pub(super) struct Ways {
 /// `None`: the nodes' models differ.
 type Agreed = Option<(Rc<Selector<Broadcasts>>, Rc<Selector<Reductions>>, Rc<Selector<Scans>>)>;
 
-impl Ways {
-    pub(super) fn new(above: Option<usize>, learns: bool) -> Self {
-        let learning = (learns && above.is_some()).then(Box::default);
-        Self { above, forced: None, taken: [[Taken::Unknown; CLASSES]; 3], agreed: None, learning, tried: 0 }
+impl Default for CollectiveChoice {
+    fn default() -> Self {
+        Self {
+            forced: None,
+            taken: [[Decision::Unknown; CLASSES]; 3],
+            agreed: None,
+            learning: None,
+            tried: 0,
+        }
     }
 }
 
@@ -90,13 +92,7 @@ fn least_of(class: usize) -> usize {
 }
 
 impl Node {
-    /// True if a collective in place of so many bytes may have several ways; equal on all nodes.
-    #[inline]
-    pub(super) fn has_ways(&self, bytes: usize) -> bool {
-        self.ways.above.is_some_and(|above| bytes > above)
-    }
-
-    /// A collective that [may have several ways](Self::has_ways), in that which is chosen.
+    /// A collective of more bytes than `library_above`, in the way that is chosen.
     pub(super) fn in_a_way(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
         let which = match operation {
             Operation::Broadcast(_) => Choosing::Broadcasts,
@@ -109,15 +105,17 @@ impl Node {
                 return self.in_this_way(false, call, operation, values);
             }
         };
-        if let Some(forced) = self.ways.forced {
+        let class = class_of(values.len().div_ceil(8));
+        let mut choice = self.local::<CollectiveChoice>();
+        if let Some(forced) = choice.forced {
             return self.in_this_way(forced, call, operation, values);
         }
-        let class = class_of(values.len().div_ceil(8));
-        let library = match self.ways.taken[which as usize][class] {
-            Taken::Unknown => self.decide(&call, which, class),
-            taken => taken == Taken::Library,
-        };
-        let agreed = &self.ways.agreed;
+        if choice.taken[which as usize][class] == Decision::Unknown {
+            self.decide(&call, which, class);
+            choice = self.local();
+        }
+        let CollectiveChoice { taken, agreed, learning, .. } = choice;
+        let library = taken[which as usize][class] == Decision::Library;
         let passes = |learning: &mut Box<Places>| {
             // Nothing is learned about what a pin decides, or where the nodes' models differ.
             let learns = match (agreed, which) {
@@ -127,7 +125,7 @@ impl Node {
             };
             !learns || learning.passes(place_of(which, class))
         };
-        if self.ways.learning.as_mut().is_none_or(passes) {
+        if learning.as_mut().is_none_or(passes) {
             self.in_this_way(library, call, operation, values);
         } else {
             self.in_a_learned_way((which, class, library), call, operation, values);
@@ -150,34 +148,37 @@ impl Node {
         operation: Operation,
         values: &mut [u8],
     ) {
-        let Some(mut learning) = self.ways.learning.take() else {
+        let choice = self.local::<CollectiveChoice>();
+        let Some(mut learning) = choice.learning.take() else {
             return self.in_this_way(library, call, operation, values);
         };
-        let (rank, place) = (self.rank(), place_of(which, class));
+        let place = place_of(which, class);
         let (candidate, timed) = learning.begin(place, usize::from(library));
-        self.ways.tried += usize::from(candidate != usize::from(library));
+        choice.tried += usize::from(candidate != usize::from(library));
+        let rank = self.rank();
         let travels = timed.is_some() || learning.travels();
         if let Some(below) = self.transport.extras().library.filter(|_| travels) {
-            below.riding.word = Some(learning.word(rank));
+            below.piggyback.word = Some(learning.word(rank));
         }
         self.in_this_way(candidate == 1, call, operation, values);
         let ended = Instant::now();
         if let Some(below) = self.transport.extras().library.filter(|_| travels) {
-            let riding = below.riding;
-            let seconds = riding.met.map_or(0.0, |met| ended.saturating_duration_since(met).as_secs_f64());
-            learning.heard(rank, riding.words.drain(..), &|| ended.elapsed().as_secs_f64());
+            let piggyback = below.piggyback;
+            let seconds = piggyback.met.map_or(0.0, |met| ended.saturating_duration_since(met).as_secs_f64());
+            learning.heard(rank, piggyback.words.drain(..), &|| ended.elapsed().as_secs_f64());
             if let Some(calls) = timed {
                 learning.ended(place, candidate, calls, seconds);
             }
         }
         let usual = learning.usual(place, usize::from(library)) == 1;
-        self.ways.taken[which as usize][class] = if usual { Taken::Library } else { Taken::OwnWay };
-        self.ways.learning = Some(learning);
+        let choice = self.local::<CollectiveChoice>();
+        choice.taken[which as usize][class] = if usual { Decision::Library } else { Decision::RunTime };
+        choice.learning = Some(learning);
     }
 
     #[cold]
     #[inline(never)]
-    fn decide(&mut self, call: &Call, which: Choosing, class: usize) -> bool {
+    fn decide(&mut self, call: &Call, which: Choosing, class: usize) {
         let decided = self.agreed_ways(call).and_then(|agreed| {
             let Some((broadcasts, reductions, scans)) = agreed else { return Ok(false) };
             let place = place_of(which, class);
@@ -189,8 +190,8 @@ impl Node {
         });
         match decided {
             Ok(library) => {
-                self.ways.taken[which as usize][class] = if library { Taken::Library } else { Taken::OwnWay };
-                library
+                let taken = if library { Decision::Library } else { Decision::RunTime };
+                self.local::<CollectiveChoice>().taken[which as usize][class] = taken;
             }
             Err(error) => self.misuse(call, &error.to_string()),
         }
@@ -236,7 +237,7 @@ impl Node {
     /// On node 0: the predictions with which learning about a place begins.
     fn learns_from(&mut self, place: usize, predicted: impl FnOnce() -> Vec<Predicted>) {
         let rank = self.rank();
-        if let Some(learning) = self.ways.learning.as_mut().filter(|_| rank == 0) {
+        if let Some(learning) = self.local::<CollectiveChoice>().learning.as_mut().filter(|_| rank == 0) {
             learning.expect(place, predicted());
         }
     }
@@ -244,16 +245,20 @@ impl Node {
     /// The models by which nodes choose ways, compared at the first call, and fitted before if
     /// `STRATA_CALIBRATE` says so. Collective at the first call.
     fn agreed_ways(&mut self, call: &Call) -> Result<Agreed, SelectError> {
-        if let Some(agreed) = &self.ways.agreed {
+        if let Some(agreed) = &self.local::<CollectiveChoice>().agreed {
             return Ok(agreed.clone());
         }
         let agreed = self.with_way(false, |node| {
-            if !node.inbox.is_in_use() {
+            if !node.is_receiving() {
                 node.calibrate_streams_as_set();
             }
             node.compare_ways(call)
         })?;
-        self.ways.agreed = Some(agreed.clone());
+        // Calls are timed by the host's clock, which is not that of a simulated job.
+        let learns = self.learns() && !self.is_simulated();
+        let choice = self.local::<CollectiveChoice>();
+        choice.learning = learns.then(Box::default);
+        choice.agreed = Some(agreed.clone());
         Ok(agreed)
     }
 
@@ -286,8 +291,11 @@ impl Node {
 
     /// Lets the collectives fit themselves now if they are to, as long as nothing else is timed.
     pub(crate) fn settle_ways(&mut self, call: &Call) {
-        let settled = self.ways.agreed.is_some() || self.ways.forced.is_some();
-        if self.ways.above.is_none() || !self.calibrates() || settled {
+        if self.library_above.is_none() || !self.calibrates() {
+            return;
+        }
+        let CollectiveChoice { agreed, forced, .. } = self.local();
+        if agreed.is_some() || forced.is_some() {
             return;
         }
         // Others may still wait for this node to receive; what follows waits in MPI.
@@ -299,34 +307,24 @@ impl Node {
 
     /// Decides anew, by other models. Collective.
     pub(crate) fn forget_ways(&mut self) {
-        self.ways.taken = [[Taken::Unknown; CLASSES]; 3];
-        self.ways.agreed = None;
-        self.ways.learning = self.ways.learning.take().map(|_| Box::default());
+        let choice = self.local::<CollectiveChoice>();
+        let (forced, tried) = (choice.forced, choice.tried);
+        *choice = CollectiveChoice { forced, tried, ..CollectiveChoice::default() };
     }
 
     /// Runs `f`, with all collectives that the library can do done by it, or none. Collective.
     pub(crate) fn with_way<T>(&mut self, library: bool, f: impl FnOnce(&mut Self) -> T) -> T {
-        let before = self.ways.forced.replace(library);
+        let before = self.local::<CollectiveChoice>().forced.replace(library);
         let result = f(self);
-        self.ways.forced = before;
+        self.local::<CollectiveChoice>().forced = before;
         result
-    }
-
-    /// True if there is a library below the transport.
-    pub(crate) fn has_library(&self) -> bool {
-        self.ways.above.is_some()
     }
 
     /// How many collectives of this program were done in another way than that of the models, to learn
     /// whether it is faster: for tests.
     #[doc(hidden)]
-    pub fn tried_ways(&self) -> usize {
-        self.ways.tried
-    }
-
-    /// True if waiting nodes receive messages.
-    pub(crate) fn is_receiving(&self) -> bool {
-        self.inbox.is_in_use()
+    pub fn tried_ways(&mut self) -> usize {
+        self.local::<CollectiveChoice>().tried
     }
 }
 
