@@ -5,7 +5,7 @@
 //! sequences, joins, repetitions, choices, overlaps and pipelines of times. A program can also be
 //! predicted with [`simulate`](crate::simulate); both agree where no wait depends on chance.
 
-use crate::report::{Report, TaskReport};
+use crate::link::report::{Report, TaskReport};
 use strata_select::table::Prediction;
 
 /// A predicted time.

@@ -40,12 +40,13 @@ pub mod barrier;
 mod cost;
 mod describe;
 mod file;
+mod launch;
 mod link;
 pub mod patterns;
 pub mod profile;
-pub mod report;
 mod run;
 mod shape;
+pub mod switch;
 mod target;
 
 #[cfg(doctest)]
@@ -62,9 +63,10 @@ pub use describe::{
     USUAL_DEPTH, Wire,
 };
 pub use file::{Description, FileError};
+pub use launch::{Simulated, run, run_with, simulate};
+pub use link::report;
+pub use link::report::Report;
 pub use link::{Image, LinkError, LinkErrors, Options, Placement, link, link_with};
-pub use report::Report;
-pub use run::switch;
-pub use run::{Cell, Net, RunOptions, Simulated, Spool, run, run_with, simulate};
+pub use run::{Cell, Net, RunOptions, Spool};
 pub use shape::{Path, Shape};
 pub use target::{RatesError, Sure, Target};

@@ -6,10 +6,12 @@
 
 use crate::barrier::Algorithm;
 use crate::describe::{App, Connection};
+use crate::launch::run;
 use crate::link::{Image, Options, link_with};
 use crate::patterns::{Form, Kind, Pattern, ReduceBroadcast, Schedule, phases};
-use crate::run::{Cell, run, switch::Mode};
+use crate::run::Cell;
 use crate::shape::square;
+use crate::switch::Mode;
 use crate::target::Target;
 use strata_runtime::{Error, Node};
 

@@ -2,7 +2,7 @@
 
 use super::{Description, FileError, file};
 use crate::link::Image;
-use crate::report::Report;
+use crate::link::report::Report;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;

@@ -1,10 +1,10 @@
 //! The linker's output: everything that a cell needs at run time.
 
+use super::report::Report;
 use crate::barrier::{Algorithm, Costs, Schedule};
 use crate::describe::{Kind, Name, TaskId};
-use crate::report::Report;
-use crate::run::switch::Mode;
 use crate::shape::Path;
+use crate::switch::Mode;
 use crate::target::Target;
 use serde::{Deserialize, Serialize};
 

@@ -12,7 +12,9 @@ mod guarantee;
 mod image;
 mod load;
 mod place;
+pub mod report;
 mod route;
+pub(crate) mod schedule;
 mod validate;
 
 pub use error::{LinkError, LinkErrors};
@@ -21,9 +23,9 @@ pub(crate) use image::{Guarantee, Instance, Linked, Part};
 
 use crate::barrier::Algorithm;
 use crate::describe::{App, Task, TaskId};
-use crate::report::Report;
-use crate::run::switch::Mode;
+use crate::switch::Mode;
 use crate::target::Target;
+use report::Report;
 use serde::{Deserialize, Serialize};
 
 /// Options of the linker.

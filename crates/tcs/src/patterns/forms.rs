@@ -4,8 +4,8 @@ use super::models::{
     PatternColumn, PatternExchange, PatternGather, PatternHalo, PatternReduce, PatternRow, PatternScatter,
     PatternTranspose,
 };
-use super::schedule::Schedule;
-use crate::run::{Cell, Compiled};
+use crate::link::schedule::Schedule;
+use crate::run::Cell;
 use serde::Serialize;
 use std::fmt;
 use strata_runtime::select::{Options, SelectError};
@@ -75,27 +75,6 @@ impl Kind {
             Self::Column => "column",
         }
     }
-
-    /// The fastest form of a pattern with this schedule for blocks of `bytes`, as predicted by
-    /// models of this machine.
-    ///
-    /// # Participation
-    /// Local: all cells of the task choose the same.
-    ///
-    /// # Errors
-    /// If a setting is invalid, such as a pin.
-    pub fn choose(self, cell: &mut Cell<'_>, schedule: &Schedule, bytes: usize) -> Result<Form, Error> {
-        Ok(match self {
-            Self::Scatter => cell.choose::<PatternScatter>(schedule, bytes)?,
-            Self::Gather => cell.choose::<PatternGather>(schedule, bytes)?,
-            Self::Reduce => cell.choose::<PatternReduce>(schedule, bytes)?,
-            Self::Exchange => cell.choose::<PatternExchange>(schedule, bytes)?,
-            Self::Halo => cell.choose::<PatternHalo>(schedule, bytes)?,
-            Self::Transpose => cell.choose::<PatternTranspose>(schedule, bytes)?,
-            Self::Row => cell.choose::<PatternRow>(schedule, bytes)?,
-            Self::Column => cell.choose::<PatternColumn>(schedule, bytes)?,
-        })
-    }
 }
 
 impl fmt::Display for Kind {
@@ -104,16 +83,31 @@ impl fmt::Display for Kind {
     }
 }
 
-macro_rules! compiled {
-    ($($library:ident),* $(,)?) => {
-        $(impl Compiled for $library {
-            fn form(&self) -> Form {
-                match self {
-                    Self::Sets => Form::Sets,
-                    Self::Messages => Form::Messages,
-                }
+macro_rules! libraries {
+    ($($kind:ident: $library:ident,)*) => {
+        impl Kind {
+            /// The fastest form of a pattern with this schedule for blocks of `bytes`, as predicted by
+            /// models of this machine.
+            ///
+            /// # Participation
+            /// Local: all cells of the task choose the same.
+            ///
+            /// # Errors
+            /// If a setting is invalid, such as a pin.
+            pub fn choose(
+                self,
+                cell: &mut Cell<'_>,
+                schedule: &Schedule,
+                bytes: usize,
+            ) -> Result<Form, Error> {
+                Ok(match self {
+                    $(Self::$kind => match cell.choose(schedule, bytes, |one| matches!(one, $library::Sets))? {
+                        $library::Sets => Form::Sets,
+                        $library::Messages => Form::Messages,
+                    },)*
+                })
             }
-        })*
+        }
 
         /// The fingerprints of each library's models and pin, which all nodes compare.
         pub(crate) fn words(node: &mut Node) -> Result<Vec<u64>, SelectError> {
@@ -122,13 +116,13 @@ macro_rules! compiled {
     };
 }
 
-compiled! {
-    PatternScatter,
-    PatternGather,
-    PatternReduce,
-    PatternExchange,
-    PatternHalo,
-    PatternTranspose,
-    PatternRow,
-    PatternColumn,
+libraries! {
+    Scatter: PatternScatter,
+    Gather: PatternGather,
+    Reduce: PatternReduce,
+    Exchange: PatternExchange,
+    Halo: PatternHalo,
+    Transpose: PatternTranspose,
+    Row: PatternRow,
+    Column: PatternColumn,
 }

@@ -12,10 +12,9 @@ mod models;
 mod moves;
 pub mod phases;
 mod rooted;
-mod schedule;
 
+pub use crate::link::schedule::Schedule;
 pub(crate) use forms::words;
 pub use forms::{Form, Kind};
 pub use moves::{Move, Moves, Pattern};
 pub use rooted::{Combine, Down, Gather, In, Out, ReduceBroadcast, Scatter, ScatterGather, Up};
-pub use schedule::Schedule;

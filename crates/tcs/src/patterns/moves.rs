@@ -3,8 +3,8 @@
 
 use super::forms::{Form, Kind};
 use super::phases::Phase;
-use super::schedule::Schedule;
 use crate::describe::{App, Connection, TaskId};
+use crate::link::schedule::Schedule;
 use crate::run::{Cell, Sent};
 use crate::shape::{Path, square};
 use bytemuck::Pod;

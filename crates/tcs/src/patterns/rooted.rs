@@ -1,8 +1,8 @@
 //! Patterns with a root, cell 0: scatter and gather, reduction and broadcast.
 
 use super::forms::{Form, Kind};
-use super::schedule::Schedule;
 use crate::describe::{App, Connection, Contains, Set, TaskId};
+use crate::link::schedule::Schedule;
 use crate::run::{Cell, Net, Sent};
 use bytemuck::Pod;
 use strata_runtime::{Block, Error};

@@ -3,18 +3,18 @@
 mod carry;
 mod deposit;
 
-pub(crate) use deposit::{Compiled, Sent};
+pub(crate) use deposit::Sent;
 
 use super::RunOptions;
 use super::fabric::Fabric;
 use super::mail::What;
 use super::net::Net;
 use super::place::Place;
-use super::switch::{Mode, SwitchStep};
 use crate::barrier::{Algorithm, Step};
 use crate::describe::{Child, Input, Name, Output, Set};
+use crate::link::schedule::Schedule;
 use crate::link::{Image, Instance, Part};
-use crate::patterns::Schedule;
+use crate::switch::{Mode, SwitchStep};
 use bytemuck::{Pod, cast_slice};
 use std::collections::BTreeMap;
 use std::ops::Range;

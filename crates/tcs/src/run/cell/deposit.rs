@@ -3,7 +3,7 @@
 //! §3.2.3).
 
 use super::Cell;
-use crate::patterns::{Form, Schedule};
+use crate::link::schedule::Schedule;
 use bytemuck::Pod;
 use strata_runtime::Block;
 use strata_runtime::select::{Options, SelectError, which};
@@ -11,12 +11,6 @@ use strata_select::Library;
 
 /// The ports that these messages use, out of those for programs.
 const PORTS: usize = 4070;
-
-/// Libraries that choose the form of a pattern.
-pub(crate) trait Compiled: Library {
-    /// The form of this candidate.
-    fn form(&self) -> Form;
-}
 
 /// A block to send: the target cell of the task, and the elements to send from and to.
 #[derive(Clone, Copy, Debug)]
@@ -81,21 +75,21 @@ impl Cell<'_> {
         memory
     }
 
-    /// The best form of a pattern with this schedule for blocks of `bytes`, by models for as many nodes as the task
-    /// has cells. Local: all cells choose the same. If time is simulated without the machine's
-    /// network, only `sets` applies.
-    pub(crate) fn choose<L: Compiled>(
+    /// The best form of a pattern with this schedule for blocks of `bytes`, by models for as many nodes
+    /// as the task has cells. Local: all cells choose the same. If time is simulated without the
+    /// machine's network, only what goes `by_sets` applies.
+    pub(crate) fn choose<L: Library>(
         &mut self,
         schedule: &Schedule,
         bytes: usize,
-    ) -> Result<Form, SelectError> {
+        by_sets: impl Fn(&L) -> bool,
+    ) -> Result<L, SelectError> {
         let timed_apart = self.options.simulated && !self.clocked;
         let selector = self.node.selector::<L>(&Options::default())?;
         let cells = self.cells();
         let mut inputs = [bytes as f64; 1 + Schedule::LEN];
         inputs[1..].copy_from_slice(&schedule.numbers());
-        let applies = which(|candidate: L| !timed_apart || candidate.form() == Form::Sets);
-        let chosen = self.node.choose_for(cells, &selector, &inputs, applies, None)?;
-        Ok(chosen.candidate.form())
+        let applies = which(|candidate: L| !timed_apart || by_sets(&candidate));
+        Ok(self.node.choose_for(cells, &selector, &inputs, applies, None)?.candidate)
     }
 }

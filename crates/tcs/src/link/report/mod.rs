@@ -3,10 +3,10 @@
 mod drawing;
 mod text;
 
+use super::{Guarantee, Image, Instance, Linked, Part};
 use crate::describe::App;
-use crate::link::{Guarantee, Image, Instance, Linked, Part};
-use crate::run::switch::Mode;
 use crate::shape::{Path, Shape};
+use crate::switch::Mode;
 use crate::target::Sure;
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! What the time of a pattern depends on besides the bytes of a block.
 
-use crate::link::Image;
+use super::Image;
 use crate::shape::{Path, Shape};
 use std::collections::BTreeMap;
 
