@@ -8,15 +8,17 @@ use strata_runtime::Error;
 use strata_runtime::simulation::SimulatedMachine;
 use strata_runtime::{Computing, Machine};
 use strata_tcs::barrier::Algorithm;
-use strata_tcs::patterns::{Form, Pattern, ReduceBroadcast, ScatterGather, phases};
+use strata_tcs::patterns::{Form, Pattern, ReduceBroadcast, phases};
 use strata_tcs::switch::Mode;
-use strata_tcs::{App, Cell, Image, Options, Shape, Target, link_with, run, simulate};
+use strata_tcs::{
+    App, Cell, Connection, Contains, Image, Net, Options, Set, Shape, Target, link_with, run, simulate,
+};
 
 use crate::messages;
 
 strata_tcs::communication! {
-    networks { Data }
-    sets { Go: Data; Phase: Data; }
+    networks { Data, Out, In }
+    sets { Go: Data; Phase: Data; Scatter: Out; Gather: In; Star: Out, In; }
 }
 
 /// By how much a row may differ.
@@ -131,16 +133,68 @@ fn scatter_by_sets(grid: (usize, usize), bytes: usize) -> Result<f64, Error> {
     // The latency that his root waits for at each transfer (§6.2.2), less the half of its overhead that
     // is charged.
     let latency = [38.0, 59.0, 66.0][grid.0.ilog2() as usize - 1] - 18.0;
-    let pattern = ScatterGather::<u8>::new(&mut app, root, queues(grid)).local(latency);
+    let out: Vec<_> = (1..cells).map(|cell| app[root].connect(0, cell)).collect();
+    let into: Vec<_> = (1..cells).map(|cell| app[root].connect(cell, 0)).collect();
+    out.iter().for_each(|lane| app[root].depth(*lane, queues(grid)));
+    into.iter().for_each(|lane| app[root].depth(*lane, queues(grid)));
+    app[root].set::<Scatter>();
+    app[root].set::<Gather>();
+    app[root].set::<Star>();
     let image = link_with(&app, root, &Target::iwarp(grid.0, grid.1), &thesis())?;
+    let root = image.report().task("root");
+    let fits = root.is_some_and(|task| task.set("Star").count() == 1);
+    let (out, into, block) = ((&out[..], latency), (&into[..], latency), vec![7; bytes]);
     simulated(&image, |cell| {
         // Measured beside the pattern (§6.2.2).
         cell.work(398.0, || ());
-        let blocks = if cell.id() == 0 { vec![vec![7; bytes]; cells] } else { Vec::new() };
-        let mine = pattern.scatter(cell, blocks)?;
-        pattern.gather(cell, mine)?;
-        Ok(())
+        if fits {
+            cell.phase::<Star, _>(|net| give(net, out, &block))?;
+            return cell.phase::<Star, _>(|net| collect(net, into, &block));
+        }
+        cell.phases::<Scatter>(|net| give(net, out, &block))?;
+        cell.phases::<Gather>(|net| collect(net, into, &block))
     })
+}
+
+/// Connections by cell, from the first but the root, and the clocks of the root at each transfer.
+type Lanes<'a, N> = (&'a [Connection<u8, N>], f64);
+
+fn give<S: Set + Contains<Out>>(
+    net: &mut Net<'_, '_, S>,
+    (lanes, latency): Lanes<'_, Out>,
+    block: &[u8],
+) -> Result<(), Error> {
+    for (to, lane) in (1..).zip(lanes) {
+        if !net.has(*lane) {
+            continue;
+        }
+        if net.id() == 0 {
+            net.send(*lane, block);
+            net.work(latency, || ());
+        } else if net.id() == to {
+            net.receive_vec(*lane);
+        }
+    }
+    Ok(())
+}
+
+fn collect<S: Set + Contains<In>>(
+    net: &mut Net<'_, '_, S>,
+    (lanes, latency): Lanes<'_, In>,
+    block: &[u8],
+) -> Result<(), Error> {
+    for (from, lane) in (1..).zip(lanes) {
+        if !net.has(*lane) {
+            continue;
+        }
+        if net.id() == 0 {
+            net.receive_vec(*lane);
+            net.work(latency, || ());
+        } else if net.id() == from {
+            net.send(*lane, block);
+        }
+    }
+    Ok(())
 }
 
 fn reduce(grid: (usize, usize), bytes: usize, form: Form) -> Result<f64, Error> {

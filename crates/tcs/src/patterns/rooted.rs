@@ -1,152 +1,22 @@
-//! Patterns with a root, cell 0: scatter and gather, reduction and broadcast.
+//! Reduction and broadcast with the root at cell 0.
 
 use super::forms::{Form, Kind};
-use crate::describe::{App, Connection, Contains, Set, TaskId};
+use crate::describe::{App, Connection, TaskId};
 use crate::link::schedule::Schedule;
-use crate::run::{Cell, Net, Sent};
+use crate::run::{Cell, Sent};
 use bytemuck::Pod;
 use strata_runtime::{Block, Error};
 
 crate::communication! {
     networks {
-        /// From the root to each cell.
-        pub Out,
-        /// From each cell to the root.
-        pub In,
         /// From children to parents of a binomial tree.
         pub Up,
         /// From parents to children.
         pub Down
     }
     sets {
-        /// The root gives each cell a block.
-        pub Scatter: Out;
-        /// Each cell gives the root a block.
-        pub Gather: In;
-        /// Both at once, where the machine has room for it.
-        Star: Out, In;
         /// Values are combined up the tree, and the result is sent down.
         pub Combine: Up, Down;
-    }
-}
-
-/// Scatter and gather, described in a task. The linker may split their sets, because the root has a
-/// connection to every other cell.
-#[derive(Clone, Debug)]
-pub struct ScatterGather<T> {
-    /// The connection to each cell, except the root.
-    out: Vec<Connection<T, Out>>,
-    into: Vec<Connection<T, In>>,
-    /// Cycles of the root's work at each transfer, in simulations.
-    local: f64,
-}
-
-impl<T: Pod> ScatterGather<T> {
-    /// Describes both sets in `task`; `depth` is the buffer capacity of a connection in bytes.
-    pub fn new(app: &mut App, task: TaskId, depth: usize) -> Self {
-        let task = &mut app[task];
-        let (mut out, mut into) = (Vec::new(), Vec::new());
-        for cell in 1..task.cells() {
-            out.push(task.connect(0, cell));
-            into.push(task.connect(cell, 0));
-            task.depth(out[cell - 1], depth);
-            task.depth(into[cell - 1], depth);
-        }
-        task.set::<Scatter>();
-        task.set::<Gather>();
-        task.set::<Star>();
-        Self { out, into, local: 0.0 }
-    }
-
-    /// Sets the root's work at each transfer in simulated time, in cycles, for example to wait until it
-    /// has come.
-    #[must_use]
-    pub fn local(mut self, clocks: f64) -> Self {
-        self.local = clocks;
-        self
-    }
-
-    /// Sends the root's `blocks[i]` to cell i; returns this cell's block. Cells other than the root
-    /// pass no blocks.
-    ///
-    /// # Participation
-    /// Collective over the task's cells.
-    ///
-    /// # Errors
-    /// If the root's number of blocks differs from the number of cells.
-    #[track_caller]
-    pub fn scatter(&self, cell: &mut Cell<'_>, mut blocks: Vec<Vec<T>>) -> Result<Vec<T>, Error> {
-        let (me, cells) = (cell.id(), cell.cells());
-        if me == 0 && blocks.len() != cells {
-            return Err(Error::program(format!("{} blocks for {cells} cells", blocks.len())));
-        }
-        let mut mine = if me == 0 { blocks.remove(0) } else { Vec::new() };
-        if cell.parts::<Star>() == 1 {
-            cell.phase::<Star, _>(|net| {
-                self.give(net, &blocks, &mut mine);
-                Ok(())
-            })?;
-        } else {
-            cell.phases::<Scatter>(|net| {
-                self.give(net, &blocks, &mut mine);
-                Ok(())
-            })?;
-        }
-        Ok(mine)
-    }
-
-    #[track_caller]
-    fn give<S: Set + Contains<Out>>(&self, net: &mut Net<'_, '_, S>, blocks: &[Vec<T>], mine: &mut Vec<T>) {
-        let me = net.id();
-        for (to, lane) in (1..).zip(&self.out) {
-            if me == 0 && net.has(*lane) {
-                net.send(*lane, &blocks[to - 1]);
-                net.work(self.local, || ());
-            } else if me == to && net.has(*lane) {
-                *mine = net.receive_vec(*lane);
-            }
-        }
-    }
-
-    /// Collects all blocks at the root, by cell; other cells get none.
-    ///
-    /// # Participation
-    /// Collective over the task's cells.
-    ///
-    /// # Errors
-    /// None.
-    #[track_caller]
-    pub fn gather(&self, cell: &mut Cell<'_>, mine: Vec<T>) -> Result<Vec<Vec<T>>, Error> {
-        let me = cell.id();
-        let mut all: Vec<Vec<T>> = vec![Vec::new(); if me == 0 { cell.cells() } else { 0 }];
-        if cell.parts::<Star>() == 1 {
-            cell.phase::<Star, _>(|net| {
-                self.collect(net, &mine, &mut all);
-                Ok(())
-            })?;
-        } else {
-            cell.phases::<Gather>(|net| {
-                self.collect(net, &mine, &mut all);
-                Ok(())
-            })?;
-        }
-        if let Some(own) = all.first_mut() {
-            *own = mine;
-        }
-        Ok(all)
-    }
-
-    #[track_caller]
-    fn collect<S: Set + Contains<In>>(&self, net: &mut Net<'_, '_, S>, mine: &[T], all: &mut [Vec<T>]) {
-        let me = net.id();
-        for (from, lane) in (1..).zip(&self.into) {
-            if me == 0 && net.has(*lane) {
-                all[from] = net.receive_vec(*lane);
-                net.work(self.local, || ());
-            } else if me == from && net.has(*lane) {
-                net.send(*lane, mine);
-            }
-        }
     }
 }
 

@@ -264,13 +264,6 @@ impl<'a> Cell<'a> {
         Ok(())
     }
 
-    /// The parts of set `S`: more than one if the linker has split it.
-    #[track_caller]
-    pub(crate) fn parts<S: Set>(&mut self) -> usize {
-        let set = self.set_of::<S>(0);
-        self.instance().sets[set].parts.len()
-    }
-
     /// The schedule of a pattern whose phases are these sets of the family `S`.
     #[track_caller]
     pub(crate) fn schedule<S: Set>(&mut self, indices: Range<usize>) -> Schedule {

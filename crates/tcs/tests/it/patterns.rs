@@ -1,7 +1,7 @@
 //! The all-to-all without shared links on a torus, and what the linker predicts of it.
 
 use crate::common::everywhere;
-use strata_tcs::patterns::{Form, Pattern, ReduceBroadcast, ScatterGather, phases};
+use strata_tcs::patterns::{Form, Pattern, ReduceBroadcast, phases};
 use strata_tcs::switch::Mode;
 use strata_tcs::{App, Cell, Cost, Image, Options, Shape, Target, TaskId, link_with, simulate};
 
@@ -10,11 +10,6 @@ fn described(cells: usize, phases: &[phases::Phase], depth: usize) -> (App, Task
     let root = app.task("root", cells);
     let pattern = Pattern::exchange(&mut app, root, phases, depth);
     (app, root, pattern)
-}
-
-/// Blocks of different lengths, some empty.
-fn block(from: usize, to: usize) -> Vec<u16> {
-    vec![(100 * from + to) as u16; (from * 7 + to * 3) % 20]
 }
 
 fn check(pattern: &Pattern<u16>, cell: &mut Cell<'_>) -> Result<bool, strata_runtime::Error> {
@@ -84,24 +79,14 @@ fn the_linker_finds_what_is_to_be_throttled() {
 }
 
 #[test]
-fn rooted_patterns_on_any_number_of_cells() {
+fn a_tree_reduces_on_any_number_of_cells() {
     for cells in [1, 2, 3, 5, 8] {
         let mut app = App::new("rooted");
         let root = app.task("root", cells);
-        let rooted = ScatterGather::<u16>::new(&mut app, root, 64);
         let tree = ReduceBroadcast::<u64>::new(&mut app, root, 64);
-        // Slots for 4 of a root's connections in a part, but for more of the tree's.
-        let target = Target { slots: Some(6), ..Target::crossbar(cells) };
-        let image = link_with(&app, root, &target, &Options { split: true, ..Options::default() }).unwrap();
+        let image = linked(&app, root, &Target::crossbar(cells), Mode::Triple);
         let program = |cell: &mut Cell<'_>| {
-            let me = cell.id();
-            let blocks = if me == 0 { (0..cells).map(|to| block(0, to)).collect() } else { Vec::new() };
-            let mine = rooted.scatter(cell, blocks)?;
-            assert_eq!(mine, block(0, me));
-            let all = rooted.gather(cell, mine)?;
-            let expected: Vec<_> = (0..if me == 0 { cells } else { 0 }).map(|from| block(0, from)).collect();
-            assert_eq!(all, expected);
-            let mut values = [me as u64, 1];
+            let mut values = [cell.id() as u64, 1];
             tree.reduce(cell, &mut values, |a, b| a + b)?;
             Ok(values)
         };
