@@ -17,8 +17,8 @@ pub(crate) struct Graph {
     pub(crate) nodes: Vec<GraphNode>,
     /// Nodes of sites, by the sites' contents.
     by_site: BTreeMap<Site, usize>,
-    /// Nodes by the addresses of known places, so that a visit needs no text.
-    by_place: BTreeMap<(usize, usize, crate::SizeClass, u16), usize>,
+    /// Nodes by the addresses of known call sites, so that a visit needs no text.
+    by_call_site: BTreeMap<(usize, usize, crate::SizeClass, u16), usize>,
     at: usize,
     edges: usize,
     /// True if sites or edges had to be left out.
@@ -61,7 +61,7 @@ impl Graph {
         Self {
             nodes: vec![start],
             by_site: BTreeMap::new(),
-            by_place: BTreeMap::new(),
+            by_call_site: BTreeMap::new(),
             at: START,
             edges: 0,
             full: false,
@@ -119,7 +119,7 @@ impl Graph {
 
     fn node(&mut self, sig: Sig, describe: impl FnOnce() -> (Vec<String>, Vec<f64>)) -> Option<usize> {
         let address = sig.address();
-        if let Some(node) = self.by_place.get(&address) {
+        if let Some(node) = self.by_call_site.get(&address) {
             return Some(*node);
         }
         let site = sig.site();
@@ -129,7 +129,7 @@ impl Graph {
         };
         // Also for a node that was read from a file: the options' names may have changed.
         (self.nodes[node].labels, self.nodes[node].prior) = describe();
-        self.by_place.insert(address, node);
+        self.by_call_site.insert(address, node);
         Some(node)
     }
 

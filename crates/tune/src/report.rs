@@ -103,7 +103,7 @@ impl Tuner {
         let intervals = self.intervals.iter().zip(&self.experiments);
         Report {
             program: self.program.clone(),
-            visits: self.visits + self.rest.slept(),
+            visits: self.visits + self.idle.slept(),
             sites: self.graph.nodes.len() - 1,
             edges: self.graph.edges(),
             intervals: intervals.map(|(interval, experiment)| self.of(interval, experiment)).collect(),

@@ -269,7 +269,7 @@ impl Tuner {
         let intervals = self.intervals.iter().zip(&self.experiments);
         let state = State {
             strata_tune: VERSION,
-            rest: self.rest.kept(),
+            rest: self.idle.kept(),
             program: self.program.clone(),
             identity: self.identity.clone(),
             sites: sites.collect(),

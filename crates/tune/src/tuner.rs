@@ -4,11 +4,11 @@ use crate::agree::Agree;
 use crate::error::TuneError;
 use crate::experiment::{Experiment, Rules};
 use crate::graph::{Graph, START, Visit};
+use crate::idle::Idle;
 use crate::intervals::{Interval, intervals};
 use crate::knob::Knob;
 use crate::loops;
 use crate::policy::Space;
-use crate::rest::Rest;
 use crate::settings::{Mode, Options};
 use crate::site::{Sig, SizeClass};
 use crate::state::{Identity, SavedInterval};
@@ -38,7 +38,7 @@ pub struct Tuner {
     /// Intervals read from a file that have not been found in this run yet.
     pub(crate) saved: Vec<SavedInterval>,
     pub(crate) run: Run,
-    pub(crate) rest: Rest,
+    pub(crate) idle: Idle,
     /// True if sites or edges are newer than the intervals; and the number of visits since the last
     /// new one.
     pub(crate) unsettled: bool,
@@ -137,7 +137,7 @@ impl Tuner {
             experiments: Vec::new(),
             saved: Vec::new(),
             run: Run::default(),
-            rest: if options.mode == Mode::Off { Rest::endless() } else { Rest::default() },
+            idle: if options.mode == Mode::Off { Idle::endless() } else { Idle::default() },
             unsettled: false,
             quiet: 0,
             clock,
@@ -160,7 +160,7 @@ impl Tuner {
         self.span = self.options.span as f64 * 1e-9 / seconds;
         self.clock_cost = 0.0;
         if self.options.mode != Mode::Off {
-            self.rest = Rest::default();
+            self.idle = Idle::default();
         }
     }
 
@@ -213,7 +213,7 @@ impl Tuner {
         describe: impl FnOnce() -> (Vec<String>, Vec<f64>),
         now: Option<u64>,
     ) -> u16 {
-        let node = if self.rest.left == 0 { self.go_to(sig, describe) } else { self.wake(sig, describe) };
+        let node = if self.idle.left == 0 { self.go_to(sig, describe) } else { self.wake(sig, describe) };
         let Some(node) = node else { return 0 };
         self.pass(node, now);
         self.choices[node]

@@ -13,7 +13,7 @@ use crate::number::{NumberType, Op};
 use crate::settings::Settings;
 use crate::transport::{
     Action, Awaited, Call, Collective, Endpoint, Extras, Failure, Network, Networks, Operation, Packet,
-    Schedule, Tuned, Way,
+    Schedule, Tuned, Way, pass_on,
 };
 use crate::tune::stored;
 use std::panic::Location;
@@ -331,41 +331,6 @@ impl Endpoint for Calls {
         self.inner.start(call, operation, values);
     }
 
-    fn test(&mut self) -> bool {
-        self.inner.test()
-    }
-
-    fn finish(&mut self) -> RawBlock {
-        self.inner.finish()
-    }
-
-    fn try_send(&mut self, network: Network, to: usize, packet: &Packet) -> bool {
-        self.inner.try_send(network, to, packet)
-    }
-
-    fn try_receive(&mut self, network: Network, packet: &mut Packet) -> bool {
-        self.inner.try_receive(network, packet)
-    }
-
-    fn open(&mut self, port: usize, memory: RawBlock) {
-        self.inner.open(port, memory);
-    }
-
-    fn close(&mut self, port: usize) -> Option<RawBlock> {
-        self.inner.close(port)
-    }
-
-    fn try_put(
-        &mut self,
-        call: &Call,
-        to: usize,
-        port: usize,
-        offset: usize,
-        contents: Contents<'_>,
-    ) -> bool {
-        self.inner.try_put(call, to, port, offset, contents)
-    }
-
     fn put_by(&mut self, _: Way, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) {
         let (now, knob) = (self.now(), &self.ways[Action::Put as usize]);
         if contents.len() < LEAST || self.inside || knob.len() == 1 || self.own.passes() {
@@ -384,32 +349,21 @@ impl Endpoint for Calls {
         }
     }
 
-    fn arrivals(&mut self, networks: Networks, report: &mut dyn FnMut(usize, usize)) {
-        self.inner.arrivals(networks, report);
-    }
-
-    fn set_async_or(&mut self, value: bool) {
-        self.inner.set_async_or(value);
-    }
-
-    fn async_or(&mut self) -> bool {
-        self.inner.async_or()
-    }
-
-    fn pause(&mut self, call: &Call, networks: Networks, awaited: Awaited) {
-        self.inner.pause(call, networks, awaited);
-    }
-
-    fn leave(&mut self) {
-        self.inner.leave();
-    }
-
-    fn all_left(&mut self) -> bool {
-        self.inner.all_left()
-    }
-
-    fn fail(&mut self, failure: Failure) -> ! {
-        self.inner.fail(failure);
+    pass_on! {
+        test() -> bool;
+        finish() -> RawBlock;
+        try_send(network: Network, to: usize, packet: &Packet) -> bool;
+        try_receive(network: Network, packet: &mut Packet) -> bool;
+        open(port: usize, memory: RawBlock);
+        close(port: usize) -> Option<RawBlock>;
+        try_put(call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) -> bool;
+        arrivals(networks: Networks, report: &mut dyn FnMut(usize, usize));
+        set_async_or(value: bool);
+        async_or() -> bool;
+        pause(call: &Call, networks: Networks, awaited: Awaited);
+        leave();
+        all_left() -> bool;
+        fail(failure: Failure) -> !;
     }
 
     fn extras(&mut self) -> Extras<'_> {

@@ -9,6 +9,7 @@ use crate::block::{Contents, RawBlock};
 use crate::transport::Tuned;
 use crate::transport::{
     Action, Awaited, Call, Collective, Endpoint, Extras, Failure, Network, Networks, Operation, Packet, Way,
+    pass_on,
 };
 use std::rc::Rc;
 use std::sync::Arc;
@@ -203,14 +204,6 @@ impl Endpoint for Observed {
         taken
     }
 
-    fn open(&mut self, port: usize, memory: RawBlock) {
-        self.inner.open(port, memory);
-    }
-
-    fn close(&mut self, port: usize) -> Option<RawBlock> {
-        self.inner.close(port)
-    }
-
     fn try_put(
         &mut self,
         call: &Call,
@@ -256,14 +249,6 @@ impl Endpoint for Observed {
         }
     }
 
-    fn set_async_or(&mut self, value: bool) {
-        self.inner.set_async_or(value);
-    }
-
-    fn async_or(&mut self) -> bool {
-        self.inner.async_or()
-    }
-
     fn pause(&mut self, call: &Call, networks: Networks, awaited: Awaited) {
         self.pauses(call, awaited);
         self.inner.pause(call, networks, awaited);
@@ -277,12 +262,13 @@ impl Endpoint for Observed {
         self.inner.leave();
     }
 
-    fn all_left(&mut self) -> bool {
-        self.inner.all_left()
-    }
-
-    fn fail(&mut self, failure: Failure) -> ! {
-        self.inner.fail(failure);
+    pass_on! {
+        open(port: usize, memory: RawBlock);
+        close(port: usize) -> Option<RawBlock>;
+        set_async_or(value: bool);
+        async_or() -> bool;
+        all_left() -> bool;
+        fail(failure: Failure) -> !;
     }
 
     fn extras(&mut self) -> Extras<'_> {

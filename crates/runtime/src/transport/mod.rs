@@ -213,6 +213,16 @@ pub(crate) trait Tuned {
     fn keep(&mut self);
 }
 
+/// Operations that a layer around an endpoint passes on as they are.
+macro_rules! pass_on {
+    ($($name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {$(
+        fn $name(&mut self, $($argument: $type),*) $(-> $result)? {
+            self.inner.$name($($argument),*)
+        }
+    )*};
+}
+pub(crate) use pass_on;
+
 impl dyn Endpoint + '_ {
     pub(crate) fn rank(&self) -> usize {
         self.place().0

@@ -5,9 +5,9 @@
 mod adoption;
 mod common;
 mod example;
+mod idle;
 mod landscape;
 mod pictures;
-mod rest;
 mod state;
 mod strange;
 mod timing;

@@ -20,7 +20,7 @@ const SHORTEST: f64 = 32.0;
 /// The schedule of a tuner's idle periods. The program may change, so idle periods end now and
 /// then.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Rest {
+pub(crate) struct Idle {
     /// Visits left in the idle period; 0 if there is none.
     pub(crate) left: u64,
     /// Length of this idle period, and total length of all earlier ones.
@@ -33,7 +33,7 @@ pub(crate) struct Rest {
     ended: bool,
 }
 
-impl Rest {
+impl Idle {
     /// The idle period of a tuner that is off: it never ends.
     pub(crate) const fn endless() -> Self {
         Self { left: u64::MAX, length: u64::MAX, total: 0, settled: 0, ended: false }
@@ -56,7 +56,7 @@ impl Tuner {
     /// gained or tried, or the tuner is off.
     #[must_use]
     pub fn is_resting(&self) -> bool {
-        self.rest.left > 0
+        self.idle.left > 0
     }
 
     /// Ticks that timing an execution of `visits` visits takes.
@@ -71,11 +71,11 @@ impl Tuner {
             return;
         }
         // Each idle period is twice as long as the one before it.
-        self.rest.settled = if left > 0 { settled / 2 } else { settled };
+        self.idle.settled = if left > 0 { settled / 2 } else { settled };
         self.rest_if_idle();
         if self.is_resting() && left > 0 {
-            self.rest.length = left.min(self.rest.length);
-            self.rest.left = self.rest.length;
+            self.idle.length = left.min(self.idle.length);
+            self.idle.left = self.idle.length;
         }
     }
 
@@ -103,11 +103,11 @@ impl Tuner {
                 self.put_in_force(number);
             }
         }
-        self.rest.ended = self.experiments.iter().all(is(Phase::Default));
-        self.rest.length = if self.rest.ended {
+        self.idle.ended = self.experiments.iter().all(is(Phase::Default));
+        self.idle.length = if self.idle.ended {
             let shortest = u64::from(self.options.watch.max(1));
-            self.rest.settled = self.rest.settled.saturating_mul(2).clamp(shortest, LONGEST * shortest);
-            self.rest.settled
+            self.idle.settled = self.idle.settled.saturating_mul(2).clamp(shortest, LONGEST * shortest);
+            self.idle.settled
         } else {
             // The idle period ends when the first search continues.
             let visits = self.visits as f64;
@@ -118,7 +118,7 @@ impl Tuner {
             }
             least.min(LONGEST_WAIT) as u64
         };
-        self.rest.left = self.rest.length;
+        self.idle.left = self.idle.length;
     }
 
     /// Counts a visit and returns true if the tuner is idle or off, so that the visit takes the
@@ -126,8 +126,8 @@ impl Tuner {
     /// place.
     #[inline]
     pub fn passes(&mut self) -> bool {
-        let passes = self.rest.left > 1;
-        self.rest.left -= u64::from(passes);
+        let passes = self.idle.left > 1;
+        self.idle.left -= u64::from(passes);
         passes
     }
 
@@ -138,11 +138,11 @@ impl Tuner {
         sig: Sig,
         describe: impl FnOnce() -> (Vec<String>, Vec<f64>),
     ) -> Option<usize> {
-        self.rest.left = 0;
-        self.rest.total += self.rest.length;
+        self.idle.left = 0;
+        self.idle.total += self.idle.length;
         self.run.active = false;
         let slept =
-            if self.rest.ended { f64::INFINITY } else { self.rest.length as f64 / self.visits as f64 };
+            if self.idle.ended { f64::INFINITY } else { self.idle.length as f64 / self.visits as f64 };
         self.experiments.iter_mut().for_each(|each| each.has_slept(slept));
         match self.graph.land(sig, describe) {
             Visit::Known(node) => Some(node),
