@@ -425,7 +425,7 @@ fn learns(node: &mut Node) -> Result<(), Error> {
         };
         assert_eq!(values, expected, "call {call}");
     }
-    let tried = node.tried_ways() as u64;
+    let tried = node.tried_choices() as u64;
     assert!(tried > 0 || size == 1, "no call has tried another way");
     assert_eq!((node.reduce_min(tried), node.reduce_max(tried)), (tried, tried), "nodes differ");
     Ok(())

@@ -9,10 +9,10 @@
 //! All nodes decide alike: before the first decision they compare their models and pins, and later
 //! ones follow from these and the length of the call, which is equal on all nodes.
 //!
-//! With `STRATA_LEARN` the ways of broadcasts and reductions learn. A timed call is timed from the
-//! moment when its calls had been compared, so that no node's time is that of waiting for another to
-//! come. What a node has to say travels with the calls of later ones. Scans do not learn: where
-//! nothing is checked, their calls go no further than their values, so no word comes to all nodes.
+//! With `STRATA_LEARN` the choices of broadcasts and reductions learn. A call is timed from when the
+//! nodes' calls have been compared, which excludes the wait for a late node. Timings are piggybacked
+//! on later calls. Scans do not learn: their messages do not reach all nodes, so there is nothing to
+//! piggyback on.
 
 use super::trees::{Broadcasts, Reductions, Scans};
 use crate::node::Node;
@@ -48,14 +48,14 @@ enum Decision {
 
 /// A node's decisions.
 struct CollectiveChoice {
-    /// What is taken whatever the models say: while candidates are timed, or nodes agree.
+    /// True while the library does all that it can, false while it does nothing: for timings.
     forced: Option<bool>,
     taken: [[Decision; CLASSES]; 3],
     /// The models that the nodes have compared.
     agreed: Option<Agreed>,
-    /// What is learned about the ways, if choices learn: the run-time's is candidate 0.
+    /// What is learned, if choices learn: the run-time is candidate 0.
     learning: Option<Box<Places>>,
-    /// How many calls took another way than that of the models, to learn of it.
+    /// How many calls were done otherwise than the models say, to learn of it.
     tried: usize,
 }
 
@@ -92,8 +92,8 @@ fn least_of(class: usize) -> usize {
 }
 
 impl Node {
-    /// A collective of more bytes than `library_above`, in the way that is chosen.
-    pub(super) fn in_a_way(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
+    /// A collective of more bytes than `library_above`, done by the run-time or by the library.
+    pub(super) fn run_chosen(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
         let which = match operation {
             Operation::Broadcast(_) => Choosing::Broadcasts,
             Operation::Reduce(kind, _) if !kind.is_float() => Choosing::Reductions,
@@ -102,13 +102,13 @@ impl Node {
             }
             // In rank order, or in segments.
             Operation::Reduce(..) | Operation::Scan(_) | Operation::Barrier => {
-                return self.in_this_way(false, call, operation, values);
+                return self.run_by(false, call, operation, values);
             }
         };
         let class = class_of(values.len().div_ceil(8));
         let mut choice = self.local::<CollectiveChoice>();
         if let Some(forced) = choice.forced {
-            return self.in_this_way(forced, call, operation, values);
+            return self.run_by(forced, call, operation, values);
         }
         if choice.taken[which as usize][class] == Decision::Unknown {
             self.decide(&call, which, class);
@@ -126,22 +126,22 @@ impl Node {
             !learns || learning.passes(place_of(which, class))
         };
         if learning.as_mut().is_none_or(passes) {
-            self.in_this_way(library, call, operation, values);
+            self.run_by(library, call, operation, values);
         } else {
-            self.in_a_learned_way((which, class, library), call, operation, values);
+            self.run_learning((which, class, library), call, operation, values);
         }
     }
 
     #[inline]
-    fn in_this_way(&mut self, library: bool, call: Call, operation: Operation, values: &mut [u8]) {
+    fn run_by(&mut self, library: bool, call: Call, operation: Operation, values: &mut [u8]) {
         let way = if library { Way::Library } else { Way::Usual };
         self.transport.collective_by(way, call, Collective::InPlace(operation, values));
     }
 
-    /// A call that is timed, tries another way, or has words of other calls travel with it.
+    /// A call that is timed, tries the other candidate, or carries the timings of others.
     #[cold]
     #[inline(never)]
-    fn in_a_learned_way(
+    fn run_learning(
         &mut self,
         (which, class, library): (Choosing, usize, bool),
         call: Call,
@@ -150,7 +150,7 @@ impl Node {
     ) {
         let choice = self.local::<CollectiveChoice>();
         let Some(mut learning) = choice.learning.take() else {
-            return self.in_this_way(library, call, operation, values);
+            return self.run_by(library, call, operation, values);
         };
         let place = place_of(which, class);
         let (candidate, timed) = learning.begin(place, usize::from(library));
@@ -160,7 +160,7 @@ impl Node {
         if let Some(below) = self.transport.extras().library.filter(|_| travels) {
             below.piggyback.word = Some(learning.word(rank));
         }
-        self.in_this_way(candidate == 1, call, operation, values);
+        self.run_by(candidate == 1, call, operation, values);
         let ended = Instant::now();
         if let Some(below) = self.transport.extras().library.filter(|_| travels) {
             let piggyback = below.piggyback;
@@ -179,7 +179,7 @@ impl Node {
     #[cold]
     #[inline(never)]
     fn decide(&mut self, call: &Call, which: Choosing, class: usize) {
-        let decided = self.agreed_ways(call).and_then(|agreed| {
+        let decided = self.agreed_models(call).and_then(|agreed| {
             let Some((broadcasts, reductions, scans)) = agreed else { return Ok(false) };
             let place = place_of(which, class);
             match which {
@@ -242,17 +242,17 @@ impl Node {
         }
     }
 
-    /// The models by which nodes choose ways, compared at the first call, and fitted before if
+    /// The models by which nodes choose, compared at the first call, and fitted before if
     /// `STRATA_CALIBRATE` says so. Collective at the first call.
-    fn agreed_ways(&mut self, call: &Call) -> Result<Agreed, SelectError> {
+    fn agreed_models(&mut self, call: &Call) -> Result<Agreed, SelectError> {
         if let Some(agreed) = &self.local::<CollectiveChoice>().agreed {
             return Ok(agreed.clone());
         }
-        let agreed = self.with_way(false, |node| {
+        let agreed = self.with_library(false, |node| {
             if !node.is_receiving() {
                 node.calibrate_streams_as_set();
             }
-            node.compare_ways(call)
+            node.compare_models(call)
         })?;
         // Calls are timed by the host's clock, which is not that of a simulated job.
         let learns = self.learns() && !self.is_simulated();
@@ -263,7 +263,7 @@ impl Node {
     }
 
     /// In the name of the program's call, so that calls that differ are found.
-    fn compare_ways(&mut self, call: &Call) -> Result<Agreed, SelectError> {
+    fn compare_models(&mut self, call: &Call) -> Result<Agreed, SelectError> {
         let options = Options::default().inner();
         loop {
             let (broadcasts, reductions, scans) = (
@@ -290,7 +290,7 @@ impl Node {
     }
 
     /// Lets the collectives fit themselves now if they are to, as long as nothing else is timed.
-    pub(crate) fn settle_ways(&mut self, call: &Call) {
+    pub(crate) fn settle_choices(&mut self, call: &Call) {
         if self.library_above.is_none() || !self.calibrates() {
             return;
         }
@@ -300,30 +300,30 @@ impl Node {
         }
         // Others may still wait for this node to receive; what follows waits in MPI.
         self.come_together(call);
-        if let Err(error) = self.agreed_ways(call) {
+        if let Err(error) = self.agreed_models(call) {
             self.misuse(call, &error.to_string());
         }
     }
 
     /// Decides anew, by other models. Collective.
-    pub(crate) fn forget_ways(&mut self) {
+    pub(crate) fn forget_choices(&mut self) {
         let choice = self.local::<CollectiveChoice>();
         let (forced, tried) = (choice.forced, choice.tried);
         *choice = CollectiveChoice { forced, tried, ..CollectiveChoice::default() };
     }
 
     /// Runs `f`, with all collectives that the library can do done by it, or none. Collective.
-    pub(crate) fn with_way<T>(&mut self, library: bool, f: impl FnOnce(&mut Self) -> T) -> T {
+    pub(crate) fn with_library<T>(&mut self, library: bool, f: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.local::<CollectiveChoice>().forced.replace(library);
         let result = f(self);
         self.local::<CollectiveChoice>().forced = before;
         result
     }
 
-    /// How many collectives of this program were done in another way than that of the models, to learn
-    /// whether it is faster: for tests.
+    /// How many collectives of this program were done otherwise than the models say, to
+    /// learn whether that is faster: for tests.
     #[doc(hidden)]
-    pub fn tried_ways(&mut self) -> usize {
+    pub fn tried_choices(&mut self) -> usize {
         self.local::<CollectiveChoice>().tried
     }
 }

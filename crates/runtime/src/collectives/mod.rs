@@ -8,12 +8,12 @@
 //!    transport, if there is one and the call is long enough, by models or by what was learnt.
 //! 3. `tuned.rs`, a layer that exists only if calls are tuned, replaces that choice by one of the
 //!    transport's [ways](crate::transport::Way), found by timing the program's loops.
-//! 4. The transport runs the algorithm: `collective_by` of its [endpoint](crate::transport::Endpoint).
+//! 4. The transport runs the algorithm: `collective_by` of `transport::Endpoint`.
 //!
 //! A program chooses other algorithms by calling them: for streams of collectives [`trees`], by
 //! models through [`trees::Streams`]; for exchanges of blocks [`patterns`], by models of
-//! [`patterns::Schedule`]. Models come from [`select`](crate::select), which itself uses collectives
-//! to compare them on all nodes: `choice.rs` runs those in the run-time's way.
+//! [`patterns::Schedule`]. Models come from [`select`](crate::select), which uses collectives itself
+//! to compare them on all nodes: for those `choice.rs` takes the run-time's algorithm.
 
 mod choice;
 pub mod patterns;

@@ -306,7 +306,7 @@ impl Node {
             self.combine_started(call, operation, values);
         } else {
             if self.library_above.is_some_and(|above| values.len() > above) {
-                self.in_a_way(call, operation, values);
+                self.run_chosen(call, operation, values);
             } else {
                 self.transport.collective(call, Collective::InPlace(operation, values));
             }

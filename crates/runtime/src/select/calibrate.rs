@@ -99,7 +99,7 @@ impl Node {
     #[track_caller]
     pub fn calibrate<L: TimedOnNodes>(&mut self, budget: Duration) -> Option<Calibrated> {
         // The collectives of the calibration itself go the way that they will go later.
-        self.settle_ways(&Call::plain(Action::Barrier, Location::caller()));
+        self.settle_choices(&Call::plain(Action::Barrier, Location::caller()));
         let here = self.platform();
         let table = compiled_table::<L>(&here);
         let budget = budget.as_secs_f64();
@@ -145,7 +145,7 @@ impl Node {
             let known = self.local::<Known<L>>();
             known.fresh = Some(String::from_utf8_lossy(&bytes).into_owned());
             known.selector = None;
-            self.forget_ways();
+            self.forget_choices();
         }
         match (ended, why_not) {
             (Some(ended), _) => Some(report(ended.timings, ended.fitted, ended.kept)),

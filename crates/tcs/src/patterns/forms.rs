@@ -86,8 +86,8 @@ impl fmt::Display for Kind {
 macro_rules! libraries {
     ($($kind:ident: $library:ident,)*) => {
         impl Kind {
-            /// The fastest form of a pattern with this schedule for blocks of `bytes`, as predicted by
-            /// models of this machine.
+            /// The fastest form of a pattern with this schedule for blocks of `bytes`, by models of
+            /// this machine.
             ///
             /// # Participation
             /// Local: all cells of the task choose the same.

@@ -1,4 +1,4 @@
-//! What a running cell does: phases and switches of its tasks, and the transport of its connections.
+//! A running cell: the phases and switches of its tasks, and its connections.
 
 mod cell;
 mod fabric;
@@ -64,8 +64,8 @@ pub struct RunOptions {
     pub apart: bool,
 }
 
-/// Runs `program` on the cells of the root task. `clocked`: in the time of the simulated machine that
-/// the image was linked for. Collective; `None` on nodes without a cell.
+/// Runs `program` on the cells of the root task; `clocked` is true in the time of the simulated
+/// machine that the image was linked for. Collective; `None` on nodes without a cell.
 pub(crate) fn run_cells<T>(
     node: &mut Node,
     image: &Image,

@@ -56,9 +56,9 @@ fn seconds(
     let mut values = vec![1; words as usize];
     let values = values.as_mut_slice();
     match by {
-        By::Transport => Some(node.with_way(false, |node| stream(node, |node| own(node, values)))),
+        By::Transport => Some(node.with_library(false, |node| stream(node, |node| own(node, values)))),
         By::Mpi if node.library_above.is_some() => {
-            Some(node.with_way(true, |node| stream(node, |node| own(node, values))))
+            Some(node.with_library(true, |node| stream(node, |node| own(node, values))))
         }
         By::Mpi => None,
         By::Trees(depth) => {

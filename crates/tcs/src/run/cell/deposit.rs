@@ -75,9 +75,9 @@ impl Cell<'_> {
         memory
     }
 
-    /// The best form of a pattern with this schedule for blocks of `bytes`, by models for as many nodes
-    /// as the task has cells. Local: all cells choose the same. If time is simulated without the
-    /// machine's network, only what goes `by_sets` applies.
+    /// The best form of a pattern with this schedule for blocks of `bytes`, by models for as many
+    /// nodes as the task has cells. Local: all cells choose the same. If time is simulated without
+    /// the machine's network, only what goes `by_sets` applies.
     pub(crate) fn choose<L: Library>(
         &mut self,
         schedule: &Schedule,
