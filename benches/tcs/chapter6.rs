@@ -11,7 +11,8 @@ use strata_tcs::barrier::Algorithm;
 use strata_tcs::patterns::{Form, Pattern, ReduceBroadcast, phases};
 use strata_tcs::switch::Mode;
 use strata_tcs::{
-    App, Cell, Connection, Contains, Image, Net, Options, Set, Shape, Target, link_with, run, simulate,
+    App, Cell, Connection, Contains, Image, Net, Network, Options, Set, Shape, Target, link_with, run,
+    simulate,
 };
 
 use crate::messages;
@@ -143,55 +144,38 @@ fn scatter_by_sets(grid: (usize, usize), bytes: usize) -> Result<f64, Error> {
     let image = link_with(&app, root, &Target::iwarp(grid.0, grid.1), &thesis())?;
     let root = image.report().task("root");
     let fits = root.is_some_and(|task| task.set("Star").count() == 1);
-    let (out, into, block) = ((&out[..], latency), (&into[..], latency), vec![7; bytes]);
+    let (out, into, block) = ((&out[..], true), (&into[..], false), vec![7; bytes]);
     simulated(&image, |cell| {
         // Measured beside the pattern (§6.2.2).
         cell.work(398.0, || ());
         if fits {
-            cell.phase::<Star, _>(|net| give(net, out, &block))?;
-            return cell.phase::<Star, _>(|net| collect(net, into, &block));
+            cell.phase::<Star, _>(|net| pass(net, out, &block, latency))?;
+            return cell.phase::<Star, _>(|net| pass(net, into, &block, latency));
         }
-        cell.phases::<Scatter>(|net| give(net, out, &block))?;
-        cell.phases::<Gather>(|net| collect(net, into, &block))
+        cell.phases::<Scatter>(|net| pass(net, out, &block, latency))?;
+        cell.phases::<Gather>(|net| pass(net, into, &block, latency))
     })
 }
 
-/// Connections by cell, from the first but the root, and the clocks of the root at each transfer.
-type Lanes<'a, N> = (&'a [Connection<u8, N>], f64);
-
-fn give<S: Set + Contains<Out>>(
+/// A block on each of the `lanes` of the root and the other cells: to the cells, or from them. The
+/// root waits for the `latency` at each.
+fn pass<S: Set + Contains<N>, N: Network>(
     net: &mut Net<'_, '_, S>,
-    (lanes, latency): Lanes<'_, Out>,
+    (lanes, to_cells): (&[Connection<u8, N>], bool),
     block: &[u8],
+    latency: f64,
 ) -> Result<(), Error> {
-    for (to, lane) in (1..).zip(lanes) {
-        if !net.has(*lane) {
-            continue;
-        }
-        if net.id() == 0 {
-            net.send(*lane, block);
-            net.work(latency, || ());
-        } else if net.id() == to {
-            net.receive_vec(*lane);
-        }
-    }
-    Ok(())
-}
-
-fn collect<S: Set + Contains<In>>(
-    net: &mut Net<'_, '_, S>,
-    (lanes, latency): Lanes<'_, In>,
-    block: &[u8],
-) -> Result<(), Error> {
-    for (from, lane) in (1..).zip(lanes) {
-        if !net.has(*lane) {
-            continue;
-        }
-        if net.id() == 0 {
-            net.receive_vec(*lane);
-            net.work(latency, || ());
-        } else if net.id() == from {
-            net.send(*lane, block);
+    let me = net.id();
+    for (cell, lane) in (1..).zip(lanes).filter(|(cell, _)| [0, *cell].contains(&me)) {
+        if net.has(*lane) {
+            if (me == 0) == to_cells {
+                net.send(*lane, block)
+            } else {
+                drop(net.receive_vec(*lane))
+            }
+            if me == 0 {
+                net.work(latency, || ());
+            }
         }
     }
     Ok(())

@@ -18,7 +18,7 @@ use crate::transport::{
 use crate::tune::stored;
 use std::panic::Location;
 use std::path::{Path, PathBuf};
-use strata_select::say;
+use strata_select::{Library as _, say};
 use strata_tune::{Agree, Knob, Mode, Options, Phase, SizeClass, Tuner, VARIABLE};
 
 /// The least bytes of a call that is tuned: shorter ones take less time than the choice.
@@ -172,13 +172,8 @@ pub(crate) fn tuned(
     let ways = Action::ALL.iter().map(ways).collect();
     let mark = |action: &Action| Knob::named(action.name(), ("mark", ()), []);
     let marks = Action::ALL.iter().map(mark).collect();
-    let schedules = [
-        ("library", Schedule::Library),
-        ("free", Schedule::Free),
-        ("barriers", Schedule::Barriers),
-        ("interleaved", Schedule::Interleaved),
-    ];
-    let schedules = schedules.into_iter().map(|(name, schedule)| (name, Some(schedule)));
+    let schedules = Schedule::TABLE.entries.iter().enumerate();
+    let schedules = schedules.map(|(index, entry)| (entry.name, Schedule::candidate(index, &[])));
     Ok(Box::new(Calls {
         inner,
         clock: clock.clone(),

@@ -19,7 +19,7 @@ const ROUNDS: usize = 64;
 #[track_caller]
 pub(crate) fn synchronise(transport: &mut dyn Endpoint, clock: &Clock) -> ClockOffset {
     let (rank, place) = (transport.rank(), Location::caller());
-    compare(clock, rank, |step| match step {
+    compare_clocks(clock, rank, |step| match step {
         Exchange::Meet => transport.barrier(Call::plain(Action::Barrier, place)),
         Exchange::Tell(times) => {
             let call = Call::moving(Action::Broadcast, 8, 0, times.len(), place);
@@ -36,7 +36,11 @@ pub(crate) enum Exchange<'a> {
     Tell(&'a mut [u64]),
 }
 
-pub(crate) fn compare(clock: &Clock, rank: usize, mut together: impl FnMut(Exchange<'_>)) -> ClockOffset {
+pub(crate) fn compare_clocks(
+    clock: &Clock,
+    rank: usize,
+    mut together: impl FnMut(Exchange<'_>),
+) -> ClockOffset {
     if clock.is_shared() {
         return ClockOffset::default();
     }

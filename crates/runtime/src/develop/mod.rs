@@ -30,7 +30,7 @@ pub use state::State;
 pub use strata_develop::trace::ClockOffset;
 
 pub(crate) use board::Board;
-pub(crate) use clocks::{Exchange, compare, synchronise};
+pub(crate) use clocks::{Exchange, compare_clocks, synchronise};
 pub(crate) use observed::observe;
 pub(crate) use reporter::Notes;
 pub(crate) use watchdog::Watchdog;

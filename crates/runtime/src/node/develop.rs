@@ -1,7 +1,7 @@
 //! The methods of a node for printing, logs and traces.
 
 use super::Node;
-use crate::develop::{ClockOffset, Exchange, Reporter, State, compare};
+use crate::develop::{ClockOffset, Exchange, Reporter, State, compare_clocks};
 use crate::transport::{Action, Call};
 use std::fmt::Display;
 use std::panic::Location;
@@ -110,7 +110,7 @@ impl Node {
     /// Collective.
     pub fn synchronise_clocks(&mut self) -> ClockOffset {
         let (clock, rank) = (self.notes().clock.clone(), self.rank());
-        let offset = compare(&clock, rank, |step| match step {
+        let offset = compare_clocks(&clock, rank, |step| match step {
             Exchange::Meet => self.barrier(),
             Exchange::Tell(times) => self.broadcast(0, times),
         });
