@@ -36,7 +36,7 @@ pub(crate) fn compare(
         }
         Ok::<_, Failure>(Run { name: folder.display().to_string(), samples: Some(samples), ..Run::default() })
     };
-    comparing::runs(&run(before)?, &run(after)?, how)
+    compare::runs(&run(before)?, &run(after)?, how)
 }
 
 fn repeats(row: &Sample, simulated: bool) -> Vec<Sample> {
