@@ -166,7 +166,7 @@ fn pass<S: Set + Contains<N>, N: Network>(
     latency: f64,
 ) -> Result<(), Error> {
     let me = net.id();
-    for (cell, lane) in (1..).zip(lanes).filter(|(cell, _)| [0, *cell].contains(&me)) {
+    for (_, lane) in (1..).zip(lanes).filter(|(cell, _)| [0, *cell].contains(&me)) {
         if net.has(*lane) {
             if (me == 0) == to_cells {
                 net.send(*lane, block)
