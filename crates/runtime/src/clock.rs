@@ -69,14 +69,20 @@ pub(crate) enum Clock {
 /// The clock of a simulated node, in ps.
 #[derive(Clone)]
 pub(crate) struct SimulatedClock {
-    pub(crate) time: Rc<Cell<u64>>,
+    /// Those of all nodes, side by side.
+    pub(crate) times: Rc<[Cell<u64>]>,
+    pub(crate) rank: usize,
     /// The cost of reading it: one cycle, so that a loop that only reads the clock sees it advance.
     pub(crate) cycle: u64,
 }
 
 impl SimulatedClock {
+    fn time(&self) -> u64 {
+        self.times[self.rank].get()
+    }
+
     fn go_on(&self, time: u64) {
-        self.time.set(self.time.get().saturating_add(time));
+        self.times[self.rank].set(self.time().saturating_add(time));
     }
 }
 
@@ -89,7 +95,7 @@ impl Clock {
             Self::Host(clock) => clock.start.elapsed().as_secs_f64(),
             Self::Simulated(clock) => {
                 clock.go_on(clock.cycle);
-                clock.time.get() as f64 * 1e-12
+                clock.time() as f64 * 1e-12
             }
         };
         Seconds::new(seconds).unwrap_or_default()
@@ -100,7 +106,7 @@ impl Clock {
     pub(crate) fn ns(&self) -> u64 {
         match self {
             Self::Host(clock) => clock.ns(),
-            Self::Simulated(clock) => clock.time.get() / 1000,
+            Self::Simulated(clock) => clock.time() / 1000,
         }
     }
 
@@ -110,7 +116,7 @@ impl Clock {
         match self {
             Self::Host(clock) if clock.is_simulated() => Time(clock.ns().saturating_mul(1000)),
             Self::Host(_) => Time::ZERO,
-            Self::Simulated(clock) => Time(clock.time.get()),
+            Self::Simulated(clock) => Time(clock.time()),
         }
     }
 

@@ -60,10 +60,13 @@ const LEVELS: usize = (u64::BITS / DIGIT) as usize;
 const DIGITS: usize = 1 << DIGIT;
 
 /// A bucket of so many events is sorted.
-const SHORT: usize = 24;
+const SHORT: usize = 32;
 
 /// An event is sorted in before so many others.
 const MOST_LATER: usize = 48;
+
+/// The most events of a [batch](Events::batch).
+pub(super) const BATCH: usize = 32;
 
 /// The future events: the earliest first, those of equal time in the order pushed.
 ///
@@ -175,6 +178,14 @@ impl Events {
         let event = self.front[self.taken];
         self.taken += 1;
         Some(event)
+    }
+
+    /// The next events, as far as they are sorted: once for all of them, else none.
+    pub(super) fn batch(&self) -> &[Event] {
+        match self.taken % BATCH {
+            1 => &self.front[self.taken..self.front.len().min(self.taken + BATCH)],
+            _ => &[],
+        }
     }
 
     /// Moves the next events to the front.
@@ -289,6 +300,21 @@ mod tests {
         let nodes = (0..256).map(|node| Call::Burst(0x10000 + 37 * node, 0, 1));
         let each = (0..4000).flat_map(|_| [Call::Pop(1), Call::Push(5000), Call::Push(900)]);
         check([Call::Push(7)].into_iter().chain(nodes).chain(each)).unwrap();
+    }
+
+    /// Numbers go up in the order of time.
+    #[test]
+    fn a_batch_is_what_is_taken_next() {
+        let mut events = Events::default();
+        (0..1000).for_each(|id| events.push(Time(u64::from(id) / 50), EventKind::Wake, id));
+        let mut named = 0;
+        while let Some(event) = events.pop() {
+            let batch = events.batch();
+            assert!(batch.iter().zip(event.id() + 1..).all(|(event, id)| event.id() == id));
+            named += batch.len();
+        }
+        // All but the first of each batch, which begins anew with each time.
+        assert_eq!(named, 1000 - 2 * 20 + 20);
     }
 
     proptest! {

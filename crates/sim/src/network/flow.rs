@@ -87,29 +87,33 @@ impl<T> Network<T> {
         Hop { link: equal.nth(drawn as usize).unwrap_or(first), ways: 1, ..hop }
     }
 
+    /// A packet's next hop from the switch `place`, or from its node.
+    pub(super) fn hop(&self, place: u32, packet: &Packet) -> Hop {
+        let Packet { from, to, channel, .. } = *packet;
+        let wires = self.graph.wires().len() as u32;
+        if place == NONE && from == to {
+            return Hop { link: self.networks * wires + to, lane: 0, ways: 1 };
+        }
+        let hop = if place == NONE { self.graph.first(from, to) } else { self.graph.next(place, to) };
+        // There are one or two networks.
+        Hop { link: (channel & (self.networks - 1)) * wires + hop.link, ..hop }
+    }
+
     /// A queue's new head requests a place in the next queue, and the link to it.
     fn ask(&mut self, at: Time, fifo: u32) {
         let queue = &self.fifos[fifo as usize];
         let (place, head) = (queue.at, queue.packets.first as usize);
-        let Packet { from, to, channel_offset, .. } = self.packets[head];
-        let network = channel_offset / self.channel_stride % self.networks;
-        let wires = self.graph.wires().len() as u32;
-        let mut hop = if place == NONE && from == to {
-            Hop { link: self.networks * wires + to, lane: 0, ways: 1 }
-        } else {
-            let hop = if place == NONE { self.graph.first(from, to) } else { self.graph.next(place, to) };
-            Hop { link: network * wires + hop.link, ..hop }
-        };
+        let packet = &self.packets[head];
+        let channel_offset = packet.channel * self.channel_stride;
+        let mut hop = self.hop(place, packet);
         if hop.ways > 1 {
             hop = self.choose(hop, channel_offset);
         }
-        let queue = &mut self.fifos[fifo as usize];
-        let packet = &mut self.packets[head];
-        queue.link = hop.link;
+        self.fifos[fifo as usize].link = hop.link;
         let link = &mut self.links[hop.link as usize];
         link.waiting += 1;
-        let into = link.first_fifo + hop.lane + packet.channel_offset;
-        packet.fifo = into;
+        let into = link.first_fifo + hop.lane + channel_offset;
+        self.packets[head].fifo = into;
         let target = &mut self.fifos[into as usize];
         if target.room > 0 {
             target.room -= 1;

@@ -37,6 +37,7 @@
 //! those of equal time by when they were scheduled. Random choices (among equally requested links
 //! up a fat tree) come from one seeded generator. Equal calls give equal events on every host.
 
+mod ahead;
 mod build;
 mod events;
 mod fifo;
@@ -127,8 +128,7 @@ struct Packet {
     next: u32,
     from: u32,
     to: u32,
-    /// Distance from a queue of channel 0 to that of its channel.
-    channel_offset: u32,
+    channel: u32,
 }
 
 /// What only the sender and the receiver of a packet need.
@@ -284,7 +284,7 @@ impl<T> Network<T> {
             next: NONE,
             from: from as u32,
             to: to as u32,
-            channel_offset: channel.index() as u32 * self.channel_stride,
+            channel: channel.index() as u32,
         };
         match self.packets.get_mut(number) {
             Some(place) => *place = packet,
@@ -344,6 +344,7 @@ impl<T> Network<T> {
     /// Processes exactly one event, the next.
     pub fn step(&mut self) -> Option<NetworkEvent> {
         let event = self.events.pop()?;
+        self.load_ahead();
         self.now = event.time;
         self.steps += 1;
 

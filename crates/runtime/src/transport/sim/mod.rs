@@ -562,7 +562,7 @@ impl Simulated for Sim {
 
     fn clock(&self) -> SimulatedClock {
         let cycle = Time::from_seconds(1.0 / self.world.platform.cpu.frequency).0.max(1);
-        SimulatedClock { time: Rc::clone(&self.world.clocks[self.rank]), cycle }
+        SimulatedClock { times: Rc::clone(&self.world.clocks), rank: self.rank, cycle }
     }
 }
 

@@ -1,19 +1,20 @@
 //! The collective in flight of a node.
 //!
-//! While a node waits for a collective to complete, the scheduler advances it: a packet needs
-//! several waits, and a switch to the node's stack for each of them would cost more than the packet.
-//! [`World::go_on`] is therefore a state machine. It does in the same order what the node would do
+//! While a node waits to enter a collective, or for it to complete, the scheduler advances it: a
+//! packet needs several waits, and a switch to the node's stack for each of them would cost more than
+//! the packet. [`World::go_on`] is therefore a state machine. It does in the same order what the node would do
 //! itself, so nothing differs in simulated time.
 
 use super::Sim;
 use super::arrivals::Arrivals;
 use super::payload::{COLLECTIVES, Payload};
+use super::rendezvous::Rendezvous;
 use super::rows::Row;
 use super::steps::{MessageStep, Steps};
 use super::world::{CaughtUp, State, Wait, World};
 use crate::block::RawBlock;
 use crate::transport::contributions::CollectiveKind;
-use crate::transport::{Awaited, Call, Operation, Simulated as _, Stop};
+use crate::transport::{Awaited, Call, Failure, Operation, Simulated as _, Stop};
 use std::panic::resume_unwind;
 use strata_sim::Time;
 
@@ -22,7 +23,7 @@ struct PendingCollective {
     epoch: u64,
     call: Call,
     kind: CollectiveKind,
-    values: RawBlock,
+    contribution: Contribution,
     steps: Steps,
     /// The current step.
     at: usize,
@@ -33,9 +34,20 @@ struct PendingCollective {
     control: Option<Time>,
 }
 
-/// Where a collective continues. Except for the first, each follows after the node has caught up.
+/// What a node brings.
+enum Contribution {
+    Values(RawBlock),
+    /// To an exchange, until the node has entered it.
+    Blocks(Row),
+}
+
+/// Where a collective continues. Except for `Begin` and `Step`, each follows after the node has
+/// caught up.
 #[derive(Clone, Copy, Debug)]
 enum Point {
+    Begin,
+    /// Enters, and brings its contribution.
+    Enter,
     /// Continues with the current step.
     Step,
     /// Looks again whether there is room to send.
@@ -73,8 +85,15 @@ pub(super) struct InFlight {
     rest: u8,
 }
 
+impl InFlight {
+    /// Loads what the collective's next step reads; the result means nothing.
+    pub(super) fn loads(&self) -> bool {
+        self.advances ^ self.pending.as_ref().is_some_and(|pending| pending.at > 0)
+    }
+}
+
 impl Sim {
-    /// Enters a collective with `values`, and advances it as far as possible.
+    /// Begins a collective with `values`: the node enters it as soon as it has caught up.
     pub(super) fn arrive(&mut self, call: Call, kind: CollectiveKind, values: RawBlock) {
         let (rank, size) = (self.rank, self.world.size());
         let steps = Steps::of(kind, rank, size, values.size());
@@ -83,50 +102,28 @@ impl Sim {
         if combines && control.is_none() {
             self.charge_combine_call();
         }
-        self.enter(call, kind, values, steps, control);
+        self.begin(call, kind, Contribution::Values(values), steps, control);
     }
 
-    /// Enters an exchange.
+    /// Begins an exchange.
     pub(super) fn arrive_with_blocks(&mut self, call: Call, blocks: Vec<RawBlock>) {
         let (row, lengths) = Row::new(blocks);
         let steps = Steps::Exchange { rank: self.rank, size: self.world.size(), lengths };
-        self.enter(call, CollectiveKind::Exchange, RawBlock::default(), steps, None);
-        self.world.state.borrow_mut().rendezvouses.bring_row(self.epoch, self.rank, row);
+        self.begin(call, CollectiveKind::Exchange, Contribution::Blocks(row), steps, None);
     }
 
-    fn enter(
+    fn begin(
         &mut self,
         call: Call,
         kind: CollectiveKind,
-        values: RawBlock,
+        contribution: Contribution,
         steps: Steps,
         control: Option<Time>,
     ) {
         self.epoch += 1;
-        let (epoch, rank, size) = (self.epoch, self.rank, self.world.size());
-        let mut state = self.world.sync(rank);
-        let now = self.world.time(rank);
-        match state.rendezvouses.arrive(epoch, (rank, size), call, kind, now) {
-            Ok(rendezvous) => rendezvous.bring(kind, (rank, size), values.as_bytes(), now),
-            Err(failure) => {
-                drop(state);
-                self.world.fail(failure);
-            }
-        }
-        let decides = match kind {
-            CollectiveKind::Operation(Operation::Broadcast(root)) => rank == root,
-            _ => true,
-        };
-        if let Some(cost) = control.filter(|_| decides)
-            && let Some(done) =
-                state.rendezvouses.get(epoch).and_then(|rendezvous| done_at(rendezvous, kind, size, cost))
-        {
-            state.wake_at(epoch, done);
-        }
-        drop(state);
-        let (at, sent, point) = (0, 0, Point::Step);
-        let pending = PendingCollective { epoch, call, kind, values, steps, at, sent, point, control };
-        self.world.in_flight[rank].borrow_mut().pending = Some(pending);
+        let (epoch, at, sent, point) = (self.epoch, 0, 0, Point::Begin);
+        let pending = PendingCollective { epoch, call, kind, contribution, steps, at, sent, point, control };
+        self.world.in_flight[self.rank].borrow_mut().pending = Some(pending);
     }
 
     /// The time of a collective on the control network, if there is one that supports it.
@@ -185,17 +182,17 @@ impl Sim {
 
     /// Ends the complete collective and returns its values.
     pub(super) fn end(&mut self) -> RawBlock {
-        let Some(mut pending) = self.completed() else { return RawBlock::default() };
+        let Some(pending) = self.completed() else { return RawBlock::default() };
+        let Contribution::Values(mut values) = pending.contribution else { return RawBlock::default() };
         let (rank, size) = (self.rank, self.world.size());
         let mut state = self.world.state.borrow_mut();
-        state.rendezvouses.go(pending.epoch, size, |rendezvous| {
-            rendezvous.take((rank, size), pending.values.as_bytes_mut())
-        });
-        pending.values
+        let take = |rendezvous: &mut Rendezvous| rendezvous.take((rank, size), values.as_bytes_mut());
+        state.rendezvouses.go(pending.epoch, size, take);
+        values
     }
 
     /// Ends a complete gather or exchange; `take` takes the result.
-    pub(super) fn end_by(&mut self, take: impl FnOnce(&mut super::rendezvous::Rendezvous)) {
+    pub(super) fn end_by(&mut self, take: impl FnOnce(&mut Rendezvous)) {
         if let Some(pending) = self.completed() {
             let size = self.world.size();
             self.world.state.borrow_mut().rendezvouses.go(pending.epoch, size, take);
@@ -219,6 +216,26 @@ impl Sim {
 }
 
 impl PendingCollective {
+    /// Node `rank` enters it, at the time `now`.
+    #[inline(never)]
+    fn enter(&mut self, state: &mut State, rank: usize, now: Time) -> Result<(), Failure> {
+        let (epoch, kind, size) = (self.epoch, self.kind, state.nodes.len());
+        let rendezvous = state.rendezvouses.arrive(epoch, (rank, size), self.call, kind, now)?;
+        match &mut self.contribution {
+            Contribution::Values(values) => rendezvous.bring(kind, (rank, size), values.as_bytes(), now),
+            Contribution::Blocks(row) => rendezvous.bring_row(rank, std::mem::take(row)),
+        }
+        let decides = match kind {
+            CollectiveKind::Operation(Operation::Broadcast(root)) => rank == root,
+            _ => true,
+        };
+        let cost = self.control.filter(|_| decides);
+        if let Some(done) = cost.and_then(|cost| done_at(rendezvous, kind, size, cost)) {
+            state.wake_at(epoch, done);
+        }
+        Ok(())
+    }
+
     fn next_step(&mut self) {
         (self.at, self.sent) = (self.at + 1, 0);
     }
@@ -266,6 +283,16 @@ impl World {
         let interface = &self.platform.interface;
         loop {
             let next = match pending.point {
+                Point::Begin => Point::Enter,
+                Point::Enter => {
+                    let state = &mut *self.state.borrow_mut();
+                    if let Err(failure) = pending.enter(state, node, self.time(node)) {
+                        state.failure.get_or_insert(failure);
+                        return Progress::Failed;
+                    }
+                    pending.point = Point::Step;
+                    continue;
+                }
                 Point::Step if pending.control.is_some() => Point::Control,
                 Point::Step | Point::Room => match pending.steps.get(pending.at) {
                     None => return Progress::Complete,
@@ -373,12 +400,7 @@ impl World {
 }
 
 /// The completion time of a collective on the control network, if already known.
-fn done_at(
-    rendezvous: &super::rendezvous::Rendezvous,
-    kind: CollectiveKind,
-    size: usize,
-    cost: Time,
-) -> Option<Time> {
+fn done_at(rendezvous: &Rendezvous, kind: CollectiveKind, size: usize, cost: Time) -> Option<Time> {
     match kind {
         CollectiveKind::Operation(Operation::Broadcast(_)) => rendezvous.root.map(|at| at + cost),
         _ => rendezvous.is_full(size).then(|| rendezvous.last + cost),

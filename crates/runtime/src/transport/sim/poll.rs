@@ -11,7 +11,7 @@ use strata_sim::{Time, network::Channel};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PollCache {
     /// The time at which the last poll, or reception, ended.
-    ended: Time,
+    pub(super) ended: Time,
     /// The networks whose registers are cached, as bits.
     words: u8,
     /// The channels queried since, as bits: querying one again is another poll.

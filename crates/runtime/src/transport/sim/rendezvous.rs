@@ -61,13 +61,6 @@ impl Rendezvouses {
         self.0.get(&epoch)
     }
 
-    /// Node `rank` contributes its blocks to an exchange, one for each node.
-    pub(super) fn bring_row(&mut self, epoch: u64, rank: usize, row: Row) {
-        if let Some(place) = self.0.get_mut(&epoch).and_then(|rendezvous| rendezvous.rows.get_mut(rank)) {
-            *place = row;
-        }
-    }
-
     /// Lets one of `size` nodes take its result and leave.
     pub(super) fn go(&mut self, epoch: u64, size: usize, take: impl FnOnce(&mut Rendezvous)) {
         if let Some(rendezvous) = self.0.get_mut(&epoch) {
@@ -112,6 +105,13 @@ impl Rendezvous {
             self.root = Some(now);
         }
         self.all.bring(kind, (rank, size), values);
+    }
+
+    /// Node `rank` contributes its blocks to an exchange, one for each node.
+    pub(super) fn bring_row(&mut self, rank: usize, row: Row) {
+        if let Some(place) = self.rows.get_mut(rank) {
+            *place = row;
+        }
     }
 
     /// Node `rank` of `size` takes its result, when its messages have arrived.

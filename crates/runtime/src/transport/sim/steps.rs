@@ -19,26 +19,35 @@ pub(super) enum MessageStep {
     Combine { bytes: usize },
 }
 
-/// The steps of a node in a collective.
+/// The steps of a node in a collective. They follow from a few values: a list would be memory that
+/// every collective of every node allocates and touches, for an exchange the square of the nodes.
 pub(super) enum Steps {
-    /// In a tree, few of them.
-    Listed(Vec<MessageStep>),
-    /// Of an exchange among `size` nodes: they follow from these values, because all nodes' lists
-    /// would need memory for the square of their number.
-    Exchange { rank: usize, size: usize, lengths: Lengths },
+    Tree(Tree),
+    /// Of an exchange among `size` nodes.
+    Exchange {
+        rank: usize,
+        size: usize,
+        lengths: Lengths,
+    },
 }
 
 impl Steps {
-    /// The steps of node `rank` of `size` for values of `bytes`; none for an exchange.
+    /// The steps of node `rank` of `size` for values of `bytes`, in any collective but an exchange.
     pub(super) fn of(kind: CollectiveKind, rank: usize, size: usize, bytes: usize) -> Self {
-        Self::Listed(match kind {
-            CollectiveKind::Operation(Operation::Broadcast(root)) => broadcast(rank, size, root, bytes),
+        Self::Tree(match kind {
+            CollectiveKind::Operation(Operation::Broadcast(root)) => {
+                let relative = (rank + size - root) % size;
+                Tree { root, ..Tree::new(relative, size, (0, 0), bytes) }
+            }
             CollectiveKind::Operation(operation) => {
                 let scans = matches!(operation, Operation::Scan(_));
-                tree(rank, size, (bytes, if scans { bytes } else { 0 }), |_| bytes, bytes)
+                let tree = Tree::new(rank, size, (bytes, if scans { bytes } else { 0 }), bytes);
+                Tree { up: Some(bytes), ..tree }
             }
-            CollectiveKind::Gather => tree(rank, size, (0, 0), |nodes| nodes * bytes, size * bytes),
-            CollectiveKind::Exchange => Vec::new(),
+            CollectiveKind::Gather | CollectiveKind::Exchange => {
+                let tree = Tree::new(rank, size, (0, 0), size * bytes);
+                Tree { up: Some(reach(rank, size).min(size - rank) * bytes), ..tree }
+            }
         })
     }
 
@@ -46,45 +55,27 @@ impl Steps {
     /// and then receives from those before it, the nearest first.
     pub(super) fn get(&self, at: usize) -> Option<MessageStep> {
         match self {
-            Self::Listed(steps) => steps.get(at).copied(),
+            Self::Tree(tree) => tree.get(at),
             Self::Exchange { rank, size, lengths } => {
                 let others = size - 1;
-                let shift = at % others.max(1) + 1;
+                // No remainder: dividing costs as much as a packet's other steps.
                 if at < others {
-                    let to = (rank + shift) % size;
-                    Some(MessageStep::Send { to, bytes: lengths.of(to) })
-                } else {
-                    (at < 2 * others).then(|| MessageStep::Receive { from: (rank + size - shift) % size })
+                    let to = rank + at + 1;
+                    let to = if to < *size { to } else { to - size };
+                    return Some(MessageStep::Send { to, bytes: lengths.of(to) });
                 }
+                let shift = at - others + 1;
+                let from = if shift <= *rank { rank - shift } else { rank + size - shift };
+                (at < 2 * others).then_some(MessageStep::Receive { from })
             }
         }
     }
 }
 
-/// A node's position in the binomial tree rooted at node 0: its parent is its number without the
-/// lowest set bit, so a node and its descendants are consecutive.
-struct TreePosition {
-    parent: Option<usize>,
-    /// The lowest set bit: greater than the number of descendants.
-    reach: usize,
-}
-
-fn position(rank: usize, size: usize) -> TreePosition {
-    if rank == 0 {
-        return TreePosition { parent: None, reach: size.next_power_of_two() };
-    }
-    let lowest = rank & rank.wrapping_neg();
-    TreePosition { parent: Some(rank - lowest), reach: lowest }
-}
-
-/// The children of a node, the nearest first, each with the size of its subtree.
-fn children(rank: usize, size: usize, reach: usize) -> impl DoubleEndedIterator<Item = (usize, usize)> {
-    (0..reach.ilog2())
-        .map(move |k| (rank + (1 << k), 1 << k))
-        .filter(move |(child, _)| *child < size)
-        .map(move |(child, nodes)| (child, nodes.min(size - child)))
-}
-
+/// A node's part in a collective along a binomial tree, up and down or down only. The tree's root is
+/// node 0; a node's parent is its number without the lowest set bit, so a node and its descendants
+/// are consecutive.
+///
 /// Up and down: each node combines `combined.0` bytes for each child and sends `up` bytes for its
 /// subtree; `down` bytes come back. In a scan these are the values before the node. To pass them
 /// on, it combines `combined.1` bytes for each child with the values between itself and the child,
@@ -94,43 +85,66 @@ fn children(rank: usize, size: usize, reach: usize) -> impl DoubleEndedIterator<
 /// as if there were one more level. Brewer's models of `CombineVector` without a control network
 /// have 76, 78 and 69 cycles a word that depend on neither the network nor its height, twice the
 /// cost of a level's combination (figure 6-6).
-fn tree(
+pub(super) struct Tree {
+    /// The node's number after `root`, which is node 0 of the tree.
     rank: usize,
+    root: usize,
     size: usize,
+    children: usize,
     combined: (usize, usize),
-    up: impl Fn(usize) -> usize,
+    /// `None`: down only.
+    up: Option<usize>,
     down: usize,
-) -> Vec<MessageStep> {
-    let TreePosition { parent, reach } = position(rank, size);
-    let combine = |bytes: usize| (bytes > 0).then_some(MessageStep::Combine { bytes });
-    let mut steps = Vec::from_iter(combine(combined.0));
-    for (child, _) in children(rank, size, reach) {
-        steps.push(MessageStep::Receive { from: child });
-        steps.extend(combine(combined.0));
-    }
-    if let Some(parent) = parent {
-        let below = reach.min(size - rank);
-        steps.extend([
-            MessageStep::Send { to: parent, bytes: up(below) },
-            MessageStep::Receive { from: parent },
-        ]);
-    }
-    for (to, _) in children(rank, size, reach).rev() {
-        steps.extend(combine(combined.1));
-        steps.push(MessageStep::Send { to, bytes: down });
-    }
-    steps.extend(combine(combined.0));
-    steps
 }
 
-/// Down only, from `root`: ranks are relative to the root.
-fn broadcast(rank: usize, size: usize, root: usize, bytes: usize) -> Vec<MessageStep> {
-    let relative = (rank + size - root) % size;
-    let absolute = |node: usize| (node + root) % size;
-    let TreePosition { parent, reach } = position(relative, size);
-    let receive = parent.map(|parent| MessageStep::Receive { from: absolute(parent) });
-    let sends = children(relative, size, reach).rev();
-    receive.into_iter().chain(sends.map(|(to, _)| MessageStep::Send { to: absolute(to), bytes })).collect()
+/// The lowest set bit of a node's number: greater than the number of its descendants.
+fn reach(rank: usize, size: usize) -> usize {
+    if rank == 0 { size.next_power_of_two() } else { rank & rank.wrapping_neg() }
+}
+
+impl Tree {
+    fn new(rank: usize, size: usize, combined: (usize, usize), down: usize) -> Self {
+        let children = (0..reach(rank, size).ilog2()).take_while(|k| rank + (1 << k) < size).count();
+        Self { rank, root: 0, size, children, combined, up: None, down }
+    }
+
+    fn get(&self, mut at: usize) -> Option<MessageStep> {
+        let Self { rank, root, size, children, combined, down, .. } = *self;
+        let place = |node: usize| if node + root < size { node + root } else { node + root - size };
+        // The nearest child first.
+        let child = |number: usize| place(rank + (1 << number));
+        let parent = place(rank & rank.wrapping_sub(1));
+        // Whether it combines, as 0 or 1 step beside each child's message.
+        let (inserts, passes) = (usize::from(combined.0 > 0), usize::from(combined.1 > 0));
+        let combine = |bytes| Some(MessageStep::Combine { bytes });
+        if let Some(up) = self.up {
+            if at < inserts {
+                return combine(combined.0);
+            }
+            at -= inserts;
+            if at < children << inserts {
+                let receives = at & inserts == 0;
+                let receive = MessageStep::Receive { from: child(at >> inserts) };
+                return if receives { Some(receive) } else { combine(combined.0) };
+            }
+            at -= children << inserts;
+            if rank > 0 && at == 0 {
+                return Some(MessageStep::Send { to: parent, bytes: up });
+            }
+            at -= usize::from(rank > 0);
+        }
+        if rank > 0 && at == 0 {
+            return Some(MessageStep::Receive { from: parent });
+        }
+        at -= usize::from(rank > 0);
+        if at < children << passes {
+            let sends = at & passes == passes;
+            let send = MessageStep::Send { to: child(children - 1 - (at >> passes)), bytes: down };
+            return if sends { Some(send) } else { combine(combined.1) };
+        }
+        at -= children << passes;
+        if at < inserts { combine(combined.0) } else { None }
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 
 use super::coroutine::suspend;
 use super::kernels::Kernels;
-use super::payload::{Cargo, DMA, Payload, is_data};
+use super::payload::{COLLECTIVES, Cargo, DMA, Payload, is_data};
 use super::pending::InFlight;
 use super::poll::PollCache;
 use super::rendezvous::Rendezvouses;
@@ -110,7 +110,7 @@ pub(super) struct World {
     pub(super) computing: Computing,
     pub(super) state: RefCell<State>,
     /// The nodes' clocks, in ps.
-    pub(super) clocks: Vec<Rc<Cell<u64>>>,
+    pub(super) clocks: Rc<[Cell<u64>]>,
     /// The number of steps after which the simulation is stopped.
     limit: u64,
     dma: bool,
@@ -149,7 +149,7 @@ impl World {
         (0..nodes).for_each(|node| state.network.schedule(Time::ZERO, node));
         let dma = platform.dma.is_some();
         let requests = platform.dma.is_some_and(|dma| dma.request_hop > Time::ZERO);
-        let clocks = (0..nodes).map(|_| Rc::new(Cell::new(0))).collect();
+        let clocks = (0..nodes).map(|_| Cell::new(0)).collect();
         let first = platform.interrupts.filter(|_| disturbed).map(|timer| timer.first(nodes, seed));
         let interrupts = first.unwrap_or_default().into_iter().map(|first| Cell::new(first.0)).collect();
         let state = RefCell::new(state);
@@ -369,7 +369,9 @@ impl World {
 
     /// Processes the next event; returns the node that then runs, if any.
     fn step(&self, state: &mut State) -> Option<usize> {
-        match state.network.step()? {
+        let event = state.network.step()?;
+        self.load_ahead(state);
+        match event {
             NetworkEvent::Wake(node) => {
                 let now = state.network.now();
                 if self.requests {
@@ -397,6 +399,18 @@ impl World {
             NetworkEvent::Moved => {}
         }
         None
+    }
+
+    /// Loads what the next events concern, as the network does.
+    fn load_ahead(&self, state: &State) {
+        let load = |node: usize| {
+            let waits = matches!(state.nodes[node].state, NodeState::Waits(_));
+            let collective = self.in_flight[node].try_borrow().is_ok_and(|collective| collective.loads());
+            let queues =
+                state.network.has_room(node, COLLECTIVES) ^ (state.network.arrived(node, COLLECTIVES) > 0);
+            u64::from(waits ^ collective ^ queues) ^ self.time(node).0 ^ self.polls[node].get().ended.0
+        };
+        std::hint::black_box(state.network.upcoming().fold(0, |sum, node| sum ^ load(node)));
     }
 
     fn arrived(&self, state: &mut State, node: usize, channel: Channel) {
