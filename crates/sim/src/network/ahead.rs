@@ -6,7 +6,7 @@
 //! step overlap (Chen, Ailamaki, Gibbons, Mowry, *Improving Hash Join Performance through
 //! Prefetching*, 2004: group prefetching).
 
-use super::events::{BATCH, Event, EventKind};
+use super::events::{Event, EventKind, SHORT};
 use super::fifo::NONE;
 use super::{Network, Packet};
 use crate::topology::Hop;
@@ -44,7 +44,7 @@ impl<T> Network<T> {
             let Hop { link, lane, .. } = self.hop(at, packet);
             Some((link, lane + packet.channel * self.channel_stride))
         };
-        let mut places = [None; BATCH];
+        let mut places = [None; SHORT];
         let heads = batch.iter().filter(|event| event.kind() == EventKind::Head);
         places.iter_mut().zip(heads).for_each(|(place, head)| *place = next(&head));
         let places = || places.iter().flatten();
@@ -53,9 +53,8 @@ impl<T> Network<T> {
         std::hint::black_box(places().fold(sum, |sum, (number, queue)| sum ^ far(*number, *queue)));
     }
 
-    /// The nodes that the next events concern, as far as they are known and the network is large:
-    /// once for many events, else none. For callers that keep something for each node, and load it
-    /// for many nodes together.
+    /// In a large network the nodes that the next events concern, once for many events, else none:
+    /// for callers that load what they keep for each node.
     pub fn upcoming(&self) -> impl Iterator<Item = usize> {
         self.batch().iter().filter_map(|event| match event.kind() {
             EventKind::Wake => Some(event.id() as usize),

@@ -59,14 +59,11 @@ const LEVELS: usize = (u64::BITS / DIGIT) as usize;
 /// Values of a digit.
 const DIGITS: usize = 1 << DIGIT;
 
-/// A bucket of so many events is sorted.
-const SHORT: usize = 32;
+/// A bucket of so many events is sorted; so many are a [batch](Events::batch).
+pub(super) const SHORT: usize = 32;
 
 /// An event is sorted in before so many others.
 const MOST_LATER: usize = 48;
-
-/// The most events of a [batch](Events::batch).
-pub(super) const BATCH: usize = 32;
 
 /// The future events: the earliest first, those of equal time in the order pushed.
 ///
@@ -182,8 +179,8 @@ impl Events {
 
     /// The next events, as far as they are sorted: once for all of them, else none.
     pub(super) fn batch(&self) -> &[Event] {
-        match self.taken % BATCH {
-            1 => &self.front[self.taken..self.front.len().min(self.taken + BATCH)],
+        match self.taken % SHORT {
+            1 => &self.front[self.taken..self.front.len().min(self.taken + SHORT)],
             _ => &[],
         }
     }

@@ -217,7 +217,6 @@ impl Sim {
 
 impl PendingCollective {
     /// Node `rank` enters it, at the time `now`.
-    #[inline(never)]
     fn enter(&mut self, state: &mut State, rank: usize, now: Time) -> Result<(), Failure> {
         let (epoch, kind, size) = (self.epoch, self.kind, state.nodes.len());
         let rendezvous = state.rendezvouses.arrive(epoch, (rank, size), self.call, kind, now)?;
