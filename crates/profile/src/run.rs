@@ -6,7 +6,7 @@ use std::time::Instant;
 use strata_model::plan::{ModelPlan, Plan, Run};
 use strata_model::platform::HOSTS;
 use strata_model::samples::{SpecId, Timing as Single};
-use strata_model::{Platform, count};
+use strata_model::{Platform, Seconds, count};
 use strata_select::say;
 
 use super::between;
@@ -451,9 +451,10 @@ impl<'a> Director<'a> {
                 let name = &plan.name;
                 if begun < points {
                     say!(
-                        "model {name}: the budget of {} s sufficed for {begun} of {points} points; the rest, \
-                         at least {next:.2e} s a timing, is left out: go on with --resume and a longer --budget",
-                        self.budget
+                        "model {name}: the budget of {} sufficed for {begun} of {points} points; the rest{}, is left \
+                         out: go on with --resume and a longer --budget",
+                        Seconds::new(self.budget).unwrap_or_default(),
+                        if next > 0.0 { format!(", at least {next:.2e} s a timing") } else { String::new() }
                     );
                 }
             }

@@ -15,7 +15,7 @@ use super::machine_load::{self, Watch};
 use super::values::Layout;
 use crate::competition::Competition;
 use crate::decisions::{self, Decisions, Drawn, Held, Like, Saved};
-use crate::drive::{self, Launcher, On, PADDING, Program};
+use crate::drive::{self, DriveError, Launcher, On, PADDING, Program};
 use crate::lang::CheckedSpec;
 use crate::lang::checked::MachineKind;
 use crate::points::{self, Site};
@@ -191,11 +191,15 @@ impl<'a> Campaign<'a> {
     /// Measures the points of the spec's loops; returns the path of the samples.
     pub(super) fn loops(&self) -> Result<PathBuf, Failure> {
         if self.options.resume {
+            self.refuse_others()?;
             let planned = self.planned_before();
             if !planned.is_empty() {
                 return self.besides_loops(planned);
             }
-            self.take_up()?;
+            return self.going_on(|| {
+                self.announce()?;
+                self.run(&Points::default(), &self.options)
+            });
         }
         self.announce()?;
         self.run(&Points::default(), &self.options)
@@ -255,13 +259,40 @@ impl<'a> Campaign<'a> {
         Ok(path)
     }
 
-    /// Makes complete samples of an earlier run the journal that this run continues.
-    fn take_up(&self) -> Result<(), Failure> {
-        let partial = self.partial();
-        if !partial.exists() && self.options.output.exists() {
-            fs::rename(&self.options.output, &partial).map_err(|e| Failure::file(&partial, e))?;
+    /// Refuses to go on with samples of another spec.
+    fn refuse_others(&self) -> Result<(), Failure> {
+        for path in [self.partial(), self.options.output.clone()] {
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            // What is damaged the program names with its line.
+            let Ok(read) = Samples::parse_partial(&text, "samples") else { continue };
+            if let Some(spec) = read.samples.spec.filter(|spec| spec.sha256 != self.emitted.spec.sha256) {
+                return Err(Failure::Fault(format!(
+                    "cannot go on with {}: the spec {} has changed since, or it belongs to another; start afresh \
+                     without --resume",
+                    path.display(),
+                    spec.path
+                )));
+            }
         }
         Ok(())
+    }
+
+    /// Runs with the complete samples of an earlier run as the journal that it continues. Where it
+    /// adds nothing to them, because it is refused, they stay complete.
+    fn going_on(&self, run: impl FnOnce() -> Result<PathBuf, Failure>) -> Result<PathBuf, Failure> {
+        let (partial, samples) = (self.partial(), &self.options.output);
+        if partial.exists() || !samples.exists() {
+            return run();
+        }
+        fs::rename(samples, &partial).map_err(|e| Failure::file(&partial, e))?;
+        let length = || fs::metadata(&partial).ok().map(|file| file.len());
+        let complete = length();
+        run().inspect_err(|_| {
+            if length() == complete && !samples.exists() {
+                // The error is told; that of the file system would hide it.
+                let _ = fs::rename(&partial, samples);
+            }
+        })
     }
 
     /// Measures these points, for at most `seconds`. With `more`, samples in the folder are kept if
@@ -271,22 +302,24 @@ impl<'a> Campaign<'a> {
     /// A file cannot be written, or the program fails.
     pub fn points(&self, points: &Points, more: bool, seconds: f64) -> Result<PathBuf, Failure> {
         // Before anything in the folder changes.
+        if more {
+            self.refuse_others()?;
+        }
         points::plan(self.spec, self.site(), self.seed, points)
             .map_err(|why| Failure::Fault(why.join("\n")))?;
         let points = points.clone().with_spec(Some(self.emitted.spec.clone()));
         let path = self.options.output.with_file_name("points.txt");
         write(&path, &points.to_text())?;
-        if more {
-            self.take_up()?;
-        } else {
-            self.announce()?;
-        }
-        let options = drive::RunOptions {
-            resume: more && self.partial().exists(),
-            budget: Some(seconds),
-            ..self.options.clone()
+        let run = || {
+            let resume = more && self.partial().exists();
+            let options = drive::RunOptions { resume, budget: Some(seconds), ..self.options.clone() };
+            self.run(&points, &options)
         };
-        self.run(&points, &options)
+        if more {
+            return self.going_on(run);
+        }
+        self.announce()?;
+        run()
     }
 
     /// Measures the loss of the libraries' choices by `set`, for at most `seconds`, and writes it
@@ -357,7 +390,18 @@ impl<'a> Campaign<'a> {
         };
         let plan = Plan { spec: self.emitted.spec.clone(), runs: vec![run] };
         write(&options.plan, &plan.to_text())?;
-        let path = drive::profile(&self.program, &self.emitted, &options)?;
+        let path = drive::profile(&self.program, &self.emitted, &options).map_err(|error| match error {
+            // The choices to be timed follow from all samples: a run that goes on times them anew.
+            DriveError::Interrupted { .. } => {
+                let _ = fs::remove_file(drive::partial(&options.output));
+                let help = format!(
+                    "all samples are in {}; with --resume the same command times the choices",
+                    self.options.output.display()
+                );
+                DriveError::Interrupted { help }
+            }
+            other => other,
+        })?;
         let bytes = fs::read(&path).map_err(|e| Failure::file(&path, e))?;
         let times =
             Samples::read(&*bytes, &path.display().to_string()).map_err(|e| Failure::Fault(e.to_string()))?;
@@ -391,9 +435,7 @@ impl<'a> Campaign<'a> {
     }
 
     fn partial(&self) -> PathBuf {
-        let mut name = self.options.output.clone().into_os_string();
-        name.push(".partial");
-        PathBuf::from(name)
+        drive::partial(&self.options.output)
     }
 }
 

@@ -166,7 +166,7 @@ fn all_about(model: &Model, resolved: &Resolved, width: usize) -> String {
                 let own = percentage(model.own_error);
                 add(
                     "noise",
-                    &format!("{} of a sample; beyond it the model errs by {own}", percentage(noise)),
+                    &format!("{} of a sample; beyond it the model may be off by {own}", percentage(noise)),
                 );
             }
             if let Some(correction) = &model.correction {

@@ -52,6 +52,10 @@ pub(super) fn timed(
         let Some((candidate, parameters)) = taken(competition, inputs) else { continue };
         let is_chosen = |way: &Alternative| way.candidate == candidate && way.parameters == parameters;
         let Some(chosen) = timed.iter().position(|(way, _)| is_chosen(way)) else { continue };
+        // The budget sufficed for the choice alone: that says nothing of what it loses.
+        if timed.len() == 1 && ways.len() > 1 {
+            continue;
+        }
         let halves: Vec<Halves> = timed.iter().map(|(_, halves)| *halves).collect();
         let text = |name: &String, value: f64| kind_text(competition.kinds(), name, value);
         let place = names.iter().zip(inputs).map(|(name, value)| format!("{name}={}", text(name, *value)));
@@ -229,6 +233,8 @@ mod tests {
 
     use super::*;
     use proptest::prelude::*;
+    use strata_model::ModelSet;
+    use strata_model::plan::PlanPoint;
 
     /// Noise alone makes one of several equal ways look the fastest, which must not count. The ways
     /// are the choice of the models and two constants.
@@ -246,6 +252,44 @@ mod tests {
 
     fn judged(timed: &[Timed], judged: bool) -> Option<Regret> {
         of(timed, &choices(timed, judged, None), None)
+    }
+
+    /// Where the budget sufficed for the choice alone nothing is judged, where there is no other it is.
+    #[test]
+    fn a_choice_is_judged_beside_another() {
+        let model = |name| {
+            format!(
+                "[[models]]\nname = \"{name}\"\ninputs = [{{ name = \"n\", min = 1.0, max = 9.0 }}]\n\
+                 terms = [{{ term = \"n\", coefficient = 1.0, relevant = true }}]\nt_quantile = 2.0\nmean_time = 1.0\n"
+            )
+        };
+        let candidate = |name| {
+            format!("[[libraries.candidates]]\nname = \"{name}\"\nmodel = \"{name}\"\narguments = [\"n\"]\n")
+        };
+        let [a, b] = ["A", "B"].map(|name| (model(name), candidate(name)));
+        let text = format!(
+            "strata-models = 1\n{}{}[[libraries]]\nname = \"l\"\ninputs = [\"n\"]\n{}{}",
+            a.0, b.0, a.1, b.1
+        );
+        let set = ModelSet::read(&text).unwrap();
+        let competition = Competition::new(&set, "l").unwrap();
+        let way = |candidate: usize| Alternative {
+            candidate,
+            parameters: Vec::new(),
+            model: ["A", "B"][candidate].to_owned(),
+            point: PlanPoint { values: vec![4.0], ..PlanPoint::default() },
+            inputs: 1,
+        };
+        let times = |rows: &str| Samples::parse(&format!("strata-samples 1\n{rows}"), "samples").unwrap();
+        let one = times("model A n\nA 4 4\nmodel B n\n");
+        let both = times("model A n\nA 4 4\nmodel B n\nB 5 4\n");
+        let judged = |ways: Vec<Alternative>, times| {
+            let taken = |_: &Competition, _: &[f64]| Some((0, Vec::new()));
+            timed(&["n".to_owned()], &[(vec![4.0], ways)], &competition, times, &taken).len()
+        };
+        assert_eq!(judged(vec![way(0), way(1)], &one), 0);
+        assert_eq!(judged(vec![way(0), way(1)], &both), 1);
+        assert_eq!(judged(vec![way(0)], &one), 1);
     }
 
     #[test]

@@ -33,6 +33,7 @@ pub use error::DriveError;
 pub use interrupt::Interrupt;
 pub use launcher::Launcher;
 pub use package_program::OwnProgram;
+pub(crate) use run::partial;
 pub use run::profile;
 pub(crate) use shell::{PADDING, shell};
 

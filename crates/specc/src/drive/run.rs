@@ -197,7 +197,7 @@ fn kept(output: &Path, way_on: &str) -> String {
 }
 
 /// The file of an unfinished run.
-fn partial(output: &Path) -> PathBuf {
+pub(crate) fn partial(output: &Path) -> PathBuf {
     let mut partial = output.as_os_str().to_owned();
     partial.push(".partial");
     partial.into()

@@ -432,6 +432,14 @@ fn a_program_is_refined_and_gone_on_with() {
     let (status, _, err) = crate::specc(root(), "1000", &given);
     assert!(status != Some(0) && err.contains("99"), "{err}");
     assert_eq!(std::fs::read_to_string(samples).unwrap(), before);
+    // Another spec is refused, and the samples stay what they are.
+    let other = folder.join("other.spec");
+    std::fs::write(&other, std::fs::read_to_string(spec).unwrap().replace("0..=24", "1..=24")).unwrap();
+    let wrong =
+        ["calibrate", other.to_str().unwrap(), "--on", "threads", "--nodes", "2", "-o", out, "--resume"];
+    let (status, _, err) = crate::specc(root(), "1000", &wrong);
+    assert!(status != Some(0) && err.contains("cannot go on"), "{err}");
+    assert_eq!(std::fs::read_to_string(samples).unwrap(), before);
     // The points of the loops are measured besides those that were given.
     let (_, err) = specc(&[&common[..], &["--resume"]].concat());
     assert!(!err.contains("belong to no point"), "{err}");
