@@ -40,12 +40,14 @@ pub(crate) fn run<T: Send>(
     setup: &Setup,
     program: impl Fn(Box<dyn Endpoint>) -> Result<T, Error> + Sync,
 ) -> Result<Outcome<T>, Error> {
+    let start = |reason: String| Error::Start { transport: "sim", reason };
+    let most = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok();
+    maps_suffice(setup.nodes, most.and_then(|most| most.trim().parse().ok())).map_err(start)?;
     // On a separate thread, because a simulation may be started from within another one.
     let result = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("simulation".to_owned());
         thread.spawn_scoped(scope, || simulate(setup, &program)).map(std::thread::ScopedJoinHandle::join)
     });
-    let start = |reason: String| Error::Start { transport: "sim", reason };
     match result {
         Err(error) => Err(start(error.to_string())),
         // The error of a coroutine whose stack was too small.
@@ -55,6 +57,20 @@ pub(crate) fn run<T: Send>(
         ))),
         Ok(Err(payload)) => Err(start(format!("the simulator panicked: {}", panic_text(&*payload)))),
         Ok(Ok(outcome)) => outcome,
+    }
+}
+
+/// Whether the system maps as many stacks: two maps each, one of them the guard page.
+fn maps_suffice(nodes: usize, most: Option<usize>) -> Result<(), String> {
+    /// Maps of the program itself, more or less.
+    const OTHERS: usize = 1000;
+    let need = nodes.saturating_mul(2).saturating_add(OTHERS);
+    match most {
+        Some(most) if most < need => Err(format!(
+            "{nodes} nodes take about {need} memory maps, and the system allows {most}: `sysctl -w \
+             vm.max_map_count={need}` allows as many"
+        )),
+        _ => Ok(()),
     }
 }
 
@@ -139,4 +155,17 @@ fn node<T: Send>(
         Err(payload) => format!("panicked: {}", panic_text(&*payload)),
     };
     world.state.borrow_mut().failure.get_or_insert(Failure { rank, message });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_nodes_than_the_system_maps_are_refused() {
+        let why = maps_suffice(65_536, Some(65_530)).unwrap_err();
+        assert!(why.contains("65536 nodes") && why.contains("vm.max_map_count=132072"), "{why}");
+        assert_eq!(maps_suffice(16_384, Some(65_530)), Ok(()));
+        assert_eq!(maps_suffice(usize::MAX, None), Ok(()));
+    }
 }
