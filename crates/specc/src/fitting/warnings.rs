@@ -63,10 +63,9 @@ pub(super) fn of_several<'a>(warnings: impl Iterator<Item = (&'a str, &'a str)>)
 impl Fitting {
     /// Raises the uncertainty of models whose samples were taken while other programs kept cores
     /// busy that the nodes lacked. On a quiet machine one candidate may be faster by all of that
-    /// time, and another, which has no use for the cores, not at all. Beside one other program a node
-    /// has half of a core: the least timings count, so that no more is taken.
+    /// time, and another, which has no use for the cores, not at all.
     pub(super) fn believe_less(&mut self, samples: &Samples) {
-        let part = samples.taken_by_others().min(0.5);
+        let part = samples.taken_by_others();
         // Half of the range from no slowdown to a slowdown by all the time taken.
         let deviation = 0.5 * part / (1.0 - part);
         let cores = samples.platform.as_ref().map_or(1, |platform| platform.cores);
