@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use chacha20::ChaCha8Rng;
 use clap::Parser;
-use intervals::{Line, NAMES};
+use crossovers::{Line, NAMES};
 use judge::{Judge, Way, predicted};
 use rand::{RngExt as _, SeedableRng as _};
 use rayon::prelude::*;
@@ -90,7 +90,7 @@ fn measure(platform: &str, arguments: &Arguments, tell: &dyn Fn(&str)) -> Result
     let seed = arguments.seed;
     let judge = Judge::new(platform, seed, kept.times()?)?;
     tell("three sorts");
-    let lines = intervals::lines(&judge, models, platform)?;
+    let lines = crossovers::lines(&judge, models, platform)?;
     tell("digits");
     let mut random = ChaCha8Rng::seed_from_u64(seed + NODES as u64);
     let mut digits = Vec::new();
@@ -122,14 +122,14 @@ fn report(platforms: &[String], outcomes: &[Outcome]) {
     titles.extend(always.iter().map(String::as_str));
     head(&titles);
     for (platform, outcome) in platforms.iter().zip(outcomes) {
-        let thesis = intervals::of_thesis(platform);
+        let thesis = crossovers::of_thesis(platform);
         print(platform, &outcome.lines.iter().collect::<Vec<_>>(), &outcome.digits, thesis);
     }
     let lines: Vec<&Line> = outcomes.iter().flat_map(|outcome| &outcome.lines).collect();
     let digits: Vec<Cell> = outcomes.iter().flat_map(|outcome| outcome.digits.clone()).collect();
     print("all", &lines, &digits, Some(0.9984));
     println!("\nThe thesis: digits right in 40 of 40.");
-    intervals::report(&lines);
+    crossovers::report(&lines);
     let all = Summary::of(&lines.iter().flat_map(|line| line.cells.clone()).collect::<Vec<_>>());
     strata_benches::summary(&json!({
         "bench": "sort_accuracy", "rows_of_table": lines.len(),

@@ -409,7 +409,8 @@ struct Row<'a> {
     verify: bool,
 }
 
-/// The value of a cell: a number, or the place of a name of an input that is one of a few.
+/// The value of a cell: a number, or the place of a name of an input that is one of a few, which the
+/// logs of programs have as a number.
 fn kind_or_number(
     (at, cell): Cell<'_>,
     name: &str,
@@ -417,7 +418,8 @@ fn kind_or_number(
     problems: &mut Problems<'_>,
 ) -> Option<f64> {
     let Some(names) = kinds.get(name) else { return problems.number(cell, format_args!("`{name}`")) };
-    let place = names.iter().position(|one| one == cell);
+    let number = || cell.parse().ok().filter(|place: &usize| *place < names.len());
+    let place = names.iter().position(|one| one == cell).or_else(number);
     if place.is_none() {
         problems.push(at, format!("`{name}` is one of {}, not `{cell}`", names.join(", ")));
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::percent;
+use crate::{count, percent};
 
 /// The losses of choices against the fastest timed candidate, measured at fresh inputs.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,8 +76,8 @@ impl fmt::Display for Regret {
             write!(f, ", at worst {} ({worst_at})", loss(*worst))?;
         }
         match like {
-            Some(file) => write!(f, ", measured at {inputs} calls of {file}")?,
-            None => write!(f, ", measured at {inputs} inputs drawn evenly")?,
+            Some(file) => write!(f, ", measured at {} of {file}", count(*inputs, "call", "calls"))?,
+            None => write!(f, ", measured at {} drawn evenly", count(*inputs, "input", "inputs"))?,
         }
         if let Some(Constant { name, mean }) = constant {
             write!(f, "; always `{name}` loses {}", loss(*mean))?;

@@ -270,8 +270,8 @@ pub(super) struct Choosing {
     /// Say why each other candidate was not taken.
     #[arg(long)]
     pub(super) explain: bool,
-    /// Take this candidate, for example `sort=radix:11`.
-    #[arg(long, value_name = "LIBRARY=CANDIDATE[:PARAMETER]")]
+    /// Take this candidate, for example `radix:11` or `sort=radix:11`.
+    #[arg(long, value_name = "CANDIDATE[:PARAMETER]")]
     pub(super) pin: Option<String>,
     /// Choose among candidates whose results equal those of this one to the bit, as `equal` in the
     /// spec says.

@@ -19,6 +19,9 @@ pub(super) fn read(path: &Path) -> Result<ModelSet, Failure> {
     let bytes = std::fs::read(path).map_err(|e| Failure::file(path, e))?;
     let fault = |message: String| Failure::Fault(format!("{}: {message}", path.display()));
     let text = String::from_utf8(bytes).map_err(|_| fault("this is not UTF-8 text".into()))?;
+    if text.starts_with("strata-samples") {
+        return Err(fault("these are samples; `specc fit` makes a `models.toml` of them".into()));
+    }
     ModelSet::read(&text).map_err(|e| fault(e.to_string()))
 }
 
@@ -89,9 +92,10 @@ pub(super) fn same_kinds(spec: &CheckedSpec, set: &ModelSet, path: &Path) -> Res
 /// Inputs as numbers.
 ///
 /// # Errors
-/// A value is neither a number nor a name of its kind.
+/// A value is neither a number nor a name of its kind, or not whole where it must be.
 pub(super) fn numbers(set: &ModelSet, given: &[Binding]) -> Result<Vec<(String, f64)>, Failure> {
-    given.iter().map(|one| Ok((one.name.clone(), one.value(&set.kinds)?))).collect()
+    let value = |one: &Binding| whole(set, &one.name, one.value(&set.kinds)?);
+    given.iter().map(|one| Ok((one.name.clone(), value(one)?))).collect()
 }
 
 /// The given inputs with the hosts of `--nodes HOSTSxNODES`, where there is an input for them.
@@ -339,6 +343,9 @@ pub(super) fn choose(path: &Path, library: &str, at: &At, how: &Choosing) -> Res
     equal_to.iter().for_each(|one| tell!("note: only candidates with the results of `{one}` are asked"));
     let given = placed(&set, path, competition.inputs(), &at.inputs, layout)?;
     let inputs = values(&set, &format!("library `{library}`"), competition.inputs(), &given)?;
+    // The library is known already.
+    let pin =
+        pin.as_ref().map(|pin| if pin.contains('=') { pin.clone() } else { format!("{library}={pin}") });
     let pin = pin.as_deref().map(Pin::parse).transpose().map_err(|e| Failure::Usage(e.to_string()))?;
     if let Some(pin) = pin.filter(|p| p.library != library) {
         return Err(Failure::Usage(format!(
