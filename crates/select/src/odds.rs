@@ -196,8 +196,8 @@ impl LogNormal {
     }
 }
 
-/// Integrates, by the midpoint rule, `weight` times the probability that all `times` are later. Those
-/// that surely are take no part.
+/// Integrates, by the midpoint rule, `weight` times the probability that all `times` are later.
+/// Those that surely are take no part.
 fn integral<I: Iterator<Item = LogNormal>>(
     low: f64,
     high: f64,
@@ -265,6 +265,8 @@ mod tests {
             let each: Vec<Odds> = (0..all.len()).map(|i| odds(&all, i).unwrap()).collect();
             let total: f64 = each.iter().map(|odds| odds.fastest).sum();
             prop_assert!((total - 1.0).abs() < 0.01, "{total}");
+            let with_slower = predictions(&[&times[..], &[(1e12, 1.0)]].concat());
+            prop_assert_eq!(odds(&with_slower, 0), odds(&all, 0));
             let shortest = (0..all.len()).min_by(|a, b| times[*a].0.total_cmp(&times[*b].0)).unwrap();
             prop_assert!(each.iter().all(|odds| odds.loss >= each[shortest].loss - 1e-12));
         }

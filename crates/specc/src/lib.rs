@@ -1,7 +1,7 @@
 //! The spec compiler: from a spec to a profiling program, from its samples to models and choices.
 //!
-//! [`lang`] reads and checks specs, [`points`] computes the points to measure, [`profiling_program`] writes the
-//! profiling program, [`drive`] builds and runs it, and [`fitting`] turns samples into model sets.
+//! [`lang`] reads and checks specs, [`points`] computes the points to measure, [`drive`] builds and
+//! runs the [`profiling_program`], and [`fitting`] turns samples into model sets.
 //! [`competition`], [`map`] and [`curves`] compute the fastest candidates from the models,
 //! [`thresholds`] where the choice changes, as constants for programs. [`decisions`] measures what
 //! the choices lose, [`compare`] compares two runs, [`race`] two programs in turns, [`guidelines`]

@@ -2,8 +2,8 @@
 //! [`prices`].
 //!
 //! Each text has the time of every model, half of the interval of a new measurement, and for each
-//! library a function that chooses, in one file that does not depend on Strata. The functions return the values of
-//! [`Resolved::seconds`](strata_model::Resolved::seconds) and
+//! library a function that chooses, in one file that does not depend on Strata. The values are those
+//! of [`Resolved::seconds`](strata_model::Resolved::seconds) and
 //! [`Resolved::predict`](strata_model::Resolved::predict). The text is a function of the set alone:
 //! no date, no absolute path, in the order of the set, numbers in the shortest form that reads back
 //! equal.

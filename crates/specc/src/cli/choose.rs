@@ -343,7 +343,6 @@ pub(super) fn choose(path: &Path, library: &str, at: &At, how: &Choosing) -> Res
     equal_to.iter().for_each(|one| tell!("note: only candidates with the results of `{one}` are asked"));
     let given = placed(&set, path, competition.inputs(), &at.inputs, layout)?;
     let inputs = values(&set, &format!("library `{library}`"), competition.inputs(), &given)?;
-    // The library is known already.
     let pin =
         pin.as_ref().map(|pin| if pin.contains('=') { pin.clone() } else { format!("{library}={pin}") });
     let pin = pin.as_deref().map(Pin::parse).transpose().map_err(|e| Failure::Usage(e.to_string()))?;

@@ -196,7 +196,7 @@ impl<'a> Campaign<'a> {
             if !planned.is_empty() {
                 return self.besides_loops(planned);
             }
-            return self.going_on(|| {
+            return self.resuming(|| {
                 self.announce()?;
                 self.run(&Points::default(), &self.options)
             });
@@ -279,7 +279,7 @@ impl<'a> Campaign<'a> {
 
     /// Runs with the complete samples of an earlier run as the journal that it continues. Where it
     /// adds nothing to them, because it is refused, they stay complete.
-    fn going_on(&self, run: impl FnOnce() -> Result<PathBuf, Failure>) -> Result<PathBuf, Failure> {
+    fn resuming(&self, run: impl FnOnce() -> Result<PathBuf, Failure>) -> Result<PathBuf, Failure> {
         let (partial, samples) = (self.partial(), &self.options.output);
         if partial.exists() || !samples.exists() {
             return run();
@@ -316,7 +316,7 @@ impl<'a> Campaign<'a> {
             self.run(&points, &options)
         };
         if more {
-            return self.going_on(run);
+            return self.resuming(run);
         }
         self.announce()?;
         run()

@@ -160,7 +160,7 @@ pub(super) fn evidence(path: &Path, set: &ModelSet, samples: Option<&Path>) -> R
             if samples.is_some() {
                 return Err(Failure::Usage(format!("--samples: {other}")));
             }
-            tell!("note: {other}: intervals are computed without them");
+            tell!("note: {other}: they are not read");
         }
         Err(error) if samples.is_some() => return Err(Failure::file(&file, error)),
         Err(_) => {}

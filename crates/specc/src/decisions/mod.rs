@@ -1,9 +1,9 @@
 //! Decisions: the loss from a library's choices, measured instead of computed from the models.
 //!
-//! At fresh inputs, or those of a program's calls, the candidate that the models choose is timed in turns with others: the same
-//! with neighbouring values of its parameters and with values from their whole range, and each
-//! other candidate. The choice is compared with the fastest of them. Times judge it, so this also
-//! works for models that failed verification: a choice can be right although its time is badly
+//! At fresh inputs, or those of a program's calls, the candidate that the models choose is timed in
+//! turns with others: the same with other values of its parameters, near and from their whole range,
+//! and each other candidate. The choice is compared with the fastest of them. Times judge it, so this
+//! also works for models that failed verification: a choice can be right although its time is badly
 //! predicted.
 
 mod alternatives;

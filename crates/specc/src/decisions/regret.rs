@@ -254,7 +254,7 @@ mod tests {
         of(timed, &choices(timed, judged, None), None)
     }
 
-    /// Where the budget sufficed for the choice alone nothing is judged, where there is no other it is.
+    /// Where the budget sufficed for the choice alone nothing is judged; a choice among one is.
     #[test]
     fn a_choice_is_judged_beside_another() {
         let model = |name| {
@@ -266,11 +266,10 @@ mod tests {
         let candidate = |name| {
             format!("[[libraries.candidates]]\nname = \"{name}\"\nmodel = \"{name}\"\narguments = [\"n\"]\n")
         };
-        let [a, b] = ["A", "B"].map(|name| (model(name), candidate(name)));
-        let text = format!(
-            "strata-models = 1\n{}{}[[libraries]]\nname = \"l\"\ninputs = [\"n\"]\n{}{}",
-            a.0, b.0, a.1, b.1
-        );
+        let [models, candidates] =
+            [["A", "B"].map(model), ["A", "B"].map(candidate)].map(|both| both.concat());
+        let library = "[[libraries]]\nname = \"l\"\ninputs = [\"n\"]\n";
+        let text = format!("strata-models = 1\n{models}{library}{candidates}");
         let set = ModelSet::read(&text).unwrap();
         let competition = Competition::new(&set, "l").unwrap();
         let way = |candidate: usize| Alternative {

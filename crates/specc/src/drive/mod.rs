@@ -1,10 +1,10 @@
 //! Builds and runs profiling programs: cargo, the target machine, progress, Ctrl-C, and errors
 //! shown in the spec.
 //!
-//! [`build`] compiles what [`crate::profiling_program::emit`] wrote; a compiler error inside code of the spec is
-//! shown at its place there. [`profile`] runs the program on threads or by a [`Launcher`] of MPI jobs
-//! and returns the samples file. Nothing measured is ever lost: the program keeps a journal beside
-//! its output, and [`RunOptions::resume`] goes on with it.
+//! [`build`] compiles what [`crate::profiling_program`] wrote; a compiler error inside code of the
+//! spec is shown at its place there. [`profile`] runs the program on threads or by a [`Launcher`] of
+//! MPI jobs and returns the samples file. Nothing measured is ever lost: the program keeps a journal
+//! beside its output, and [`RunOptions::resume`] goes on with it.
 
 mod build;
 mod child;

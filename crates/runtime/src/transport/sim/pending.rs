@@ -1,9 +1,9 @@
 //! The collective in flight of a node.
 //!
 //! While a node waits to enter a collective, or for it to complete, the scheduler advances it: a
-//! packet needs several waits, and a switch to the node's stack for each of them would cost more than
-//! the packet. [`World::go_on`] is therefore a state machine. It does in the same order what the node would do
-//! itself, so nothing differs in simulated time.
+//! packet needs several waits, and a switch to the node's stack for each would cost more than the
+//! packet. [`World::go_on`] is therefore a state machine. It does in the same order what the node
+//! would do itself, so nothing differs in simulated time.
 
 use super::Sim;
 use super::arrivals::Arrivals;
