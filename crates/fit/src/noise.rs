@@ -102,7 +102,17 @@ fn copies<'a, V: Iterator<Item = f64>>(
 
 /// The noise from the notes of one sample.
 fn of_notes(notes: &Notes) -> f64 {
-    blocks(&notes.timings).unwrap_or(notes.spread / HALF_WIDTH).clamp(0.0, 1e3)
+    let noise = blocks(&notes.timings).unwrap_or(notes.spread / HALF_WIDTH);
+    (if notes.draws > 0 { noise.max(of_mean(notes)) } else { noise }).clamp(0.0, 1e3)
+}
+
+/// The relative standard error of a mean over draws.
+fn of_mean(notes: &Notes) -> f64 {
+    let count = notes.timings.len() as f64;
+    let seconds = || notes.timings.iter().map(|timing| timing.seconds);
+    let mean = seconds().sum::<f64>() / count;
+    let squares: f64 = seconds().map(|s| (s / mean - 1.0).powi(2)).sum();
+    (squares / (count - 1.0) / f64::from(notes.draws)).sqrt()
 }
 
 /// The relative standard deviation of the median of timings, from the ranks of the medians of

@@ -103,6 +103,7 @@ impl Journal {
         let summary = Summary {
             seconds: timing.seconds,
             spread: 0.0,
+            draws: 0,
             preempted: u32::from(preempted),
             timings: vec![timing],
         };
@@ -161,12 +162,20 @@ fn given_place(plan: &ModelPlan, column: usize) -> Option<usize> {
 
 /// The sample of a point. Simulated time is exact, and a single timing has no spread.
 fn sample(plan: &ModelPlan, point: &Point, summary: Summary, given: Option<&Vec<f64>>) -> Sample {
-    let Summary { seconds, spread, preempted, timings } = summary;
+    let Summary { seconds, spread, preempted, draws, timings } = summary;
     let repeats = timings.len() as u32;
     let timings = if timings.iter().all(|timing| timing.moment == 0.0) { Vec::new() } else { timings };
     // The `platform` line states the number of nodes.
-    let notes =
-        Notes { nodes: 0, at: point.at.clone(), repeats, spread, preempted, timings, ..Notes::default() };
+    let notes = Notes {
+        nodes: 0,
+        at: point.at.clone(),
+        repeats,
+        spread,
+        preempted,
+        draws,
+        timings,
+        ..Notes::default()
+    };
     let value = |(column, planned): (usize, &f64)| {
         given_place(plan, column).and_then(|place| given?.get(place).copied()).unwrap_or(*planned)
     };
@@ -298,6 +307,9 @@ fn restore(
                 continue;
             };
             taken += 1;
+            if row.notes.draws > 0 {
+                schedule.depends_on_data(model);
+            }
             let place = PointIndex { model, point: sharing.points[sharing.turn % sharing.points.len()] };
             sharing.turn += 1;
             let mut gave: Vec<f64> = vec![0.0; plan.gives.len()];

@@ -19,6 +19,7 @@
 mod alone;
 mod between;
 mod compare;
+mod draws;
 mod journal;
 pub mod kernels;
 mod order;

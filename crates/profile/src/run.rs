@@ -392,7 +392,7 @@ impl<'a> Director<'a> {
         &mut self,
         place: PointIndex,
         call: Call,
-        Taken { timing, count, cost, replayable, given }: Taken,
+        Taken { timing, count, cost, replayable, beside, given }: Taken,
         (begun, ended): (f64, f64),
     ) -> Result<(), Failure> {
         let elapsed = self.elapsed(ended);
@@ -426,6 +426,9 @@ impl<'a> Director<'a> {
         if timing.interval == f64::INFINITY {
             self.schedule.reports(place.model);
         }
+        if let Some(beside) = beside {
+            self.schedule.compare(place, beside);
+        }
         self.schedule.record(place, single, timing.preempted, ended - begun, price);
         self.journal.timing(place, &self.plans[place.model], given, single, timing.preempted)?;
         let model = &self.plans[place.model].name;
@@ -444,6 +447,16 @@ impl<'a> Director<'a> {
             let plan = &self.plans[model];
             let counts = (unresolved.len(), plan.points.len());
             say!("warning: {}", unresolvable(&plan.name, plan.once, counts));
+        }
+        for (plan, matter) in self.plans.iter().zip(self.schedule.data_matter()) {
+            if let (Some([same, fresh]), false) = (matter, self.job.settings.part) {
+                say!(
+                    "model {}: timings differ by {:.0} % on fresh data, {:.0} % on the same: each sample is the mean",
+                    plan.name,
+                    100.0 * fresh,
+                    100.0 * same
+                );
+            }
         }
         if outcome == Outcome::Done {
             let told = if self.job.settings.part { &[] } else { self.plans };

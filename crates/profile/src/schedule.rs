@@ -23,6 +23,7 @@ use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
 use strata_model::samples::Timing;
 
+use crate::draws::Beside;
 use crate::speed::{Level, levels};
 use work::{Measuring, Timings};
 
@@ -68,12 +69,14 @@ pub(crate) struct Summary {
     pub(crate) seconds: f64,
     pub(crate) spread: f64,
     pub(crate) preempted: u32,
+    /// The number of different draws of its data, if `seconds` is their mean, else zero.
+    pub(crate) draws: u32,
     /// In the order in which they were taken.
     pub(crate) timings: Vec<Timing>,
 }
 
 /// Which point of which model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PointIndex {
     pub(crate) model: usize,
     pub(crate) point: usize,
@@ -221,6 +224,24 @@ impl Schedule {
         self.owed = (self.owed + after - before).max(0.0);
     }
 
+    /// Compares a timing with the one before it of the same point.
+    pub(crate) fn compare(&mut self, place: PointIndex, beside: Beside) {
+        let work = &mut self.models[place.model];
+        work.draws.note(beside);
+        work.points[place.point].again += u32::from(beside.same);
+    }
+
+    /// Marks that an earlier run found that this model's time depends on its data.
+    pub(crate) fn depends_on_data(&mut self, model: usize) {
+        self.models[model].depends_on_data = true;
+    }
+
+    /// By how much each model's timings differ on the same data and on fresh data, if that depends
+    /// on the data.
+    pub(crate) fn data_matter(&self) -> impl Iterator<Item = Option<[f64; 2]>> {
+        self.models.iter().map(|work| work.draws.matter())
+    }
+
     /// Marks that this model's task reports its own time.
     pub(crate) fn reports(&mut self, model: usize) {
         self.models[model].reports = true;
@@ -253,24 +274,28 @@ impl Schedule {
         let used = |work: &Measuring| -> Vec<Vec<Timing>> {
             work.points.iter().map(|point| point.used(work.repeat, self.rules.discard)).collect()
         };
-        let timed: Vec<Vec<Timing>> =
-            self.models.iter().filter(|work| !work.reports).flat_map(used).collect();
-        let mut together = levels(&timed).into_iter();
-        let summary = |(point, timings, level): (&Timings, Vec<Timing>, Option<Level>)| {
+        let timed = || self.models.iter().filter(|work| !work.reports);
+        let by_mean: Vec<bool> =
+            timed().flat_map(|work| vec![work.is_by_mean(); work.points.len()]).collect();
+        let timed: Vec<Vec<Timing>> = timed().flat_map(used).collect();
+        let mut together = levels(&timed, |point| by_mean[point]).into_iter();
+        let summary = |(point, timings, level, by_mean): (&Timings, Vec<Timing>, Option<Level>, bool)| {
             let Level { seconds, half_width } = level?;
             // Simulated time, of which one timing is enough, has no noise.
             let half_width = if self.rules.goal.is_infinite() { 0.0 } else { half_width };
             let preempted = point.preempted.len() as u32 + point.lost;
-            Some(Summary { seconds, spread: half_width, preempted, timings })
+            let draws = if by_mean { (timings.len() as u32).saturating_sub(point.again).max(1) } else { 0 };
+            Some(Summary { seconds, spread: half_width, preempted, draws, timings })
         };
         let mut of_model = |work: &Measuring| -> Vec<Option<Summary>> {
+            let by_mean = work.is_by_mean();
             let timed = work.points.iter().zip(used(work)).map(|(point, timings)| {
                 let level = if work.reports {
-                    levels(std::slice::from_ref(&timings)).pop().flatten()
+                    levels(std::slice::from_ref(&timings), |_| by_mean).pop().flatten()
                 } else {
                     together.next().flatten()
                 };
-                (point, timings, level)
+                (point, timings, level, by_mean)
             });
             timed.map(summary).collect()
         };

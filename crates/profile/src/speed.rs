@@ -8,7 +8,8 @@
 //!
 //! A point's time is the lower quartile of its corrected timings (the second least of five), since
 //! most disturbances make a timing longer. A quartile, unlike the least or the second least, shifts
-//! points of many and of few timings alike, and a factor common to all points affects no choice.
+//! points of many and of few timings alike, and a factor common to all points affects no choice. Where
+//! timings differ because their data do ([`draws`](super::draws)) it is the mean.
 //!
 //! Bulej et al., *Duet Benchmarking* (ICPE 2020), time a reference beside each program for the same
 //! purpose. Here the other points are the reference, at no cost.
@@ -54,14 +55,15 @@ struct Entry {
     weight: f64,
 }
 
-/// The time of each point, from the timings of all; `None` for a point without any.
+/// The time of each point, from the timings of all; `None` for a point without any. `by_mean`: whether
+/// that of a point is its mean; such a point does not contribute to the speed either.
 ///
 /// A point with a timing that is not a positive number does not contribute to the speed. Its time
 /// is the lower quartile of its uncorrected timings, with NaN as the longest.
-pub(crate) fn levels(points: &[Vec<Timing>]) -> Vec<Option<Level>> {
+pub(crate) fn levels(points: &[Vec<Timing>], by_mean: impl Fn(usize) -> bool) -> Vec<Option<Level>> {
     let mut entries = entries(points);
     for _ in 0..ROUNDS {
-        let (slow, spread) = neighbours(&entries, points.len());
+        let (slow, spread) = neighbours(&entries, points.len(), &by_mean);
         // A factor common to all timings cannot be distinguished from the points' times.
         let base = quantile(&slow, LEVEL);
         // Neighbours that agree by chance must not give one timing all the weight.
@@ -77,7 +79,7 @@ pub(crate) fn levels(points: &[Vec<Timing>]) -> Vec<Option<Level>> {
         }
     }
     let mut adjusted = by_point(&entries, points.len());
-    let level = |(timings, adjusted): (&Vec<Timing>, &mut Vec<(f64, f64)>)| {
+    let level = |(point, (timings, adjusted)): (usize, (&Vec<Timing>, &mut Vec<(f64, f64)>))| {
         let raw: Vec<f64> = timings.iter().map(|timing| timing.seconds).collect();
         let mut plain: Vec<f64> = adjusted.iter().map(|(seconds, _)| *seconds).collect();
         // A time that slow periods do not affect, such as one that the task computes, stays
@@ -89,9 +91,11 @@ pub(crate) fn levels(points: &[Vec<Timing>]) -> Vec<Option<Level>> {
             plain = raw;
         }
         let half_width = relative_half_width(&plain);
-        (!plain.is_empty()).then(|| Level { seconds: weighted_quantile(adjusted, LEVEL), half_width })
+        let seconds =
+            if by_mean(point) { weighted_mean(adjusted) } else { weighted_quantile(adjusted, LEVEL) };
+        (!plain.is_empty()).then_some(Level { seconds, half_width })
     };
-    points.iter().zip(&mut adjusted).map(level).collect()
+    points.iter().zip(&mut adjusted).enumerate().map(level).collect()
 }
 
 /// All timings that can be compared, in the order in which they were taken.
@@ -118,7 +122,7 @@ fn by_point(entries: &[Entry], points: usize) -> Vec<Vec<(f64, f64)>> {
 }
 
 /// For each timing, from its neighbours: the slowdown (logarithm), and their spread.
-fn neighbours(entries: &[Entry], points: usize) -> (Vec<f64>, Vec<f64>) {
+fn neighbours(entries: &[Entry], points: usize, by_mean: impl Fn(usize) -> bool) -> (Vec<f64>, Vec<f64>) {
     let mut adjusted = by_point(entries, points);
     let usual: Vec<f64> = adjusted.iter_mut().map(|timings| weighted_quantile(timings, LEVEL)).collect();
     let excess: Vec<f64> = entries.iter().map(|entry| (entry.seconds / usual[entry.point]).ln()).collect();
@@ -128,7 +132,8 @@ fn neighbours(entries: &[Entry], points: usize) -> (Vec<f64>, Vec<f64>) {
         let from = index.saturating_sub(NEIGHBOURS / 2).min(count.saturating_sub(NEIGHBOURS + 1));
         let until = (from + NEIGHBOURS + 1).min(count);
         near.clear();
-        near.extend((from..until).filter(|other| entries[*other].point != entry.point).map(|n| excess[n]));
+        let tells = |other: &usize| entries[*other].point != entry.point && !by_mean(entries[*other].point);
+        near.extend((from..until).filter(tells).map(|n| excess[n]));
         near.sort_by(f64::total_cmp);
         if near.len() < LEAST_NEIGHBOURS {
             return (0.0, 0.0);
@@ -136,6 +141,12 @@ fn neighbours(entries: &[Entry], points: usize) -> (Vec<f64>, Vec<f64>) {
         (sorted_quantile(&near, LEVEL), sorted_quantile(&near, 0.75) - sorted_quantile(&near, 0.25))
     };
     entries.iter().enumerate().map(of_entry).unzip()
+}
+
+fn weighted_mean(values: &[(f64, f64)]) -> f64 {
+    let (sum, weights) =
+        values.iter().fold((0.0, 0.0), |(sum, all), (value, weight)| (sum + value * weight, all + weight));
+    sum / weights
 }
 
 /// The weighted quantile of values: consecutive ranks, from the least at 0 to the greatest at 1,
@@ -179,7 +190,7 @@ mod tests {
                 timings(&(0..5).map(at).collect::<Vec<_>>())
             })
             .collect();
-        let levels = levels(&points);
+        let levels = levels(&points, |_| false);
         for (point, level) in levels.iter().enumerate() {
             let level = level.unwrap();
             assert!((level.seconds / (1 + point) as f64 - 1.0).abs() < 1e-9, "{point}: {level:?}");
@@ -195,9 +206,27 @@ mod tests {
         };
         let mut points: Vec<Vec<Timing>> = (0..19).map(touched).collect();
         points.push(timings(&(0..6).map(|sweep| (f64::from(20 * sweep + 19), 7.0)).collect::<Vec<_>>()));
-        let levels = levels(&points);
+        let levels = levels(&points, |_| false);
         assert_eq!(levels[19].unwrap(), Level { seconds: 7.0, half_width: 0.0 });
         assert!((levels[5].unwrap().seconds / 6.0 - 1.0).abs() < 1e-9);
+    }
+
+    /// The last of twenty points searches data that differ; the machine is half as fast later.
+    #[test]
+    fn the_mean_of_data_that_differ_is_taken_at_the_same_speed() {
+        let places = [0.1, 0.9, 0.5, 0.3, 0.7, 0.5];
+        let of_point = |point: i32| {
+            let at = |sweep: i32| {
+                let slow = if sweep >= 3 { 2.0 } else { 1.0 };
+                let place = if point == 19 { places[sweep as usize] } else { 1.0 };
+                (f64::from(20 * sweep + point), place * slow)
+            };
+            timings(&(0..6).map(at).collect::<Vec<_>>())
+        };
+        let points: Vec<_> = (0..20).map(of_point).collect();
+        let levels = levels(&points, |point| point == 19);
+        assert!((levels[19].unwrap().seconds - 0.5).abs() < 1e-9, "{:?}", levels[19]);
+        assert!((levels[18].unwrap().seconds - 1.0).abs() < 1e-9);
     }
 
     #[test]
@@ -205,7 +234,7 @@ mod tests {
         let steady: Vec<Vec<Timing>> = (0..30)
             .map(|p| timings(&[(f64::from(p), 0.1 * f64::from(p + 1)), (99.0, 0.1 * f64::from(p + 1))]))
             .collect();
-        for (timings, level) in steady.iter().zip(levels(&steady)) {
+        for (timings, level) in steady.iter().zip(levels(&steady, |_| false)) {
             assert_eq!(level.unwrap(), Level { seconds: timings[0].seconds, half_width: 0.0 });
         }
     }
@@ -219,7 +248,7 @@ mod tests {
             timings(&[(3.0, f64::INFINITY), (4.0, f64::INFINITY)]),
             timings(&[(5.0, 1.0)]),
         ];
-        let levels = levels(&points);
+        let levels = levels(&points, |_| false);
         assert_eq!(levels[0], None);
         assert!(levels[1].unwrap().seconds.is_nan());
         assert_eq!(levels[2].unwrap().seconds, 0.0);
@@ -243,7 +272,7 @@ mod tests {
                 let timing = |p: usize, k: usize, s: f64| Timing { seconds: factor * s, moment: (k * 20 + (p * 7) % 20) as f64 };
                 seconds.iter().enumerate().map(|(p, all)| all.iter().enumerate().map(|(k, s)| timing(p, k, *s)).collect()).collect()
             };
-            for (one, other) in levels(&points(1.0)).into_iter().zip(levels(&points(1024.0))) {
+            for (one, other) in levels(&points(1.0), |_| false).into_iter().zip(levels(&points(1024.0), |_| false)) {
                 prop_assert!((other.unwrap().seconds / one.unwrap().seconds / 1024.0 - 1.0).abs() < 1e-9);
             }
         }

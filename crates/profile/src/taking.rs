@@ -1,10 +1,13 @@
 //! Taking one timing: other work before it, calls before it, and repetitions of a short task,
 //! agreed among all nodes.
 
+use std::collections::BTreeMap;
+
 use strata_model::plan::ModelPlan;
 
 use super::between::OtherWork;
 use super::compare::Call;
+use super::draws::{Beside, REPEATED};
 use super::nodes::Op;
 use super::panics::guard;
 use super::run::{Job, Tasks};
@@ -25,6 +28,8 @@ pub(crate) struct Taken {
     pub(crate) cost: f64,
     /// Whether its data can be made again from the same seeds.
     pub(crate) replayable: bool,
+    /// Beside the timing before it of the same point, if data are drawn.
+    pub(crate) beside: Option<Beside>,
     /// The inputs that this node's task gave with the seconds.
     pub(crate) given: Vec<f64>,
 }
@@ -36,6 +41,19 @@ pub(crate) struct Taking<'a> {
     other: Option<OtherWork>,
     /// How many timings were taken; each has random numbers of its own.
     timings: u64,
+    /// The last timing of each point, and for each model how many were repeated on the same data.
+    last: BTreeMap<PointIndex, Last>,
+    repeated: Vec<usize>,
+}
+
+/// The last timing of a point.
+struct Last {
+    stream: u64,
+    count: u32,
+    /// Not a number if it was preempted.
+    seconds: f64,
+    /// Whether it had the data of the one before.
+    again: bool,
 }
 
 impl<'a> Taking<'a> {
@@ -50,6 +68,8 @@ impl<'a> Taking<'a> {
             bench: instruments(node, job, work.seed),
             other: between.map(OtherWork::new),
             timings: 0,
+            last: BTreeMap::new(),
+            repeated: vec![0; work.models.len()],
         }
     }
 
@@ -73,7 +93,12 @@ impl<'a> Taking<'a> {
             Call::Hot => 1,
             Call::Replayed(calls) => calls,
         };
-        let mut stream = self.stream(node);
+        // On the data of the timing before it; simulated time has no noise to tell from them.
+        let mut again = (self.last.get(&place))
+            .filter(|last| call == Call::BetweenOtherWork && !node.is_simulated() && !last.again)
+            .filter(|last| last.count == count && self.repeated[place.model] < REPEATED)
+            .map(|last| last.stream);
+        let mut stream = again.filter(|_| before == 0).unwrap_or_else(|| self.stream(node));
         loop {
             if let (Some(other), Call::BetweenOtherWork, false) = (&mut self.other, call, plan.hot) {
                 other.work(node, clock);
@@ -86,14 +111,14 @@ impl<'a> Taking<'a> {
             match more {
                 // Without comparisons no clock is read: a reading may take simulated time.
                 Some(more) if call == Call::BetweenOtherWork && !plan.once && !node.is_simulated() => {
-                    (count, before) = (more, 0);
+                    (count, before, again) = (more, 0, None);
                     stream = self.stream(node);
                 }
                 // All nodes know the same interval.
                 _ if before > 0 && (call != Call::BetweenOtherWork || timing.interval < HOT) => {
                     before -= 1;
                     if !matches!(call, Call::Replayed(_)) {
-                        stream = self.stream(node);
+                        stream = again.filter(|_| before == 0).unwrap_or_else(|| self.stream(node));
                     }
                 }
                 _ => {
@@ -101,14 +126,36 @@ impl<'a> Taking<'a> {
                     timing.resolved = node.is_simulated() || bench.timer.resolves(&timing);
                     // Numbers that are drawn in turn differ between the repetitions of a timing.
                     let replayable = bench.seeds.is_drawn() && (count == 1 || !bench.random.is_drawn());
+                    let drawn = bench.seeds.is_drawn() || bench.random.is_drawn();
                     let given = self.bench.timer.take_given();
-                    return Ok(Taken { timing, count, cost, replayable, given });
+                    let beside = match call {
+                        Call::BetweenOtherWork => {
+                            self.beside(place, (stream, again.is_some()), count, timing)
+                        }
+                        _ => None,
+                    };
+                    let beside = beside.filter(|_| drawn);
+                    return Ok(Taken { timing, count, cost, replayable, beside, given });
                 }
             }
         }
     }
 
-    /// The number of a random stream that no other timing has.
+    /// Notes a timing, and compares it with the one before it of the same point.
+    fn beside(
+        &mut self,
+        place: PointIndex,
+        (stream, again): (u64, bool),
+        count: u32,
+        timing: Timing,
+    ) -> Option<Beside> {
+        self.repeated[place.model] += usize::from(again);
+        let seconds = if timing.preempted { f64::NAN } else { timing.seconds };
+        let last = self.last.insert(place, Last { stream, count, seconds, again })?;
+        (last.count == count).then(|| Beside { ratio: seconds / last.seconds, same: again })
+    }
+
+    /// The number of a random stream that no other timing has, unless it repeats one.
     fn stream(&mut self, node: &Node) -> u64 {
         let stream = self.timings * node.size() as u64 + node.rank() as u64;
         self.timings += 1;

@@ -1,11 +1,12 @@
 //! Tests of the harness end to end on threads, with a clock that only the tasks advance.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use strata_model::plan::{ModelPlan, Plan, Run};
-use strata_model::samples::{Column, ModelSamples, Samples, SpecId};
+use strata_model::samples::{Column, ModelSamples, Sample, Samples, SpecId};
 use strata_runtime::Machine;
 use tempfile::TempDir;
 
@@ -465,7 +466,7 @@ fn a_file_that_cannot_be_written_is_named() {
 fn repetitions_have_setups_of_their_own_made_in_parts() {
     #[derive(Default)]
     struct Fresh {
-        seeds: std::sync::Mutex<Vec<u64>>,
+        seeds: std::sync::Mutex<Vec<BTreeSet<u64>>>,
         most_at_once: AtomicUsize,
         most: AtomicUsize,
     }
@@ -475,7 +476,7 @@ fn repetitions_have_setups_of_their_own_made_in_parts() {
         }
         fn measure(&self, node: &mut Node, _: &Point, bench: &mut Bench) -> Result<(), Failure> {
             let mut made = Vec::new();
-            let mut executed = 0;
+            let (mut executed, mut seeds) = (0, BTreeSet::new());
             while bench.timer.again(node) {
                 while bench.timer.wants(made.len(), node) {
                     spend(1e-3);
@@ -486,9 +487,11 @@ fn repetitions_have_setups_of_their_own_made_in_parts() {
                 bench.timer.stop_after(made.len(), node);
                 executed += made.len();
                 self.most_at_once.fetch_max(made.len(), Ordering::Relaxed);
-                self.seeds.lock().unwrap().append(&mut made);
+                seeds.extend(made.drain(..));
             }
             assert_eq!(executed, bench.timer.count() as usize);
+            assert_eq!(seeds.len(), executed, "each has a seed of its own");
+            self.seeds.lock().unwrap().push(seeds);
             self.most.fetch_max(executed, Ordering::Relaxed);
             Ok(())
         }
@@ -509,7 +512,7 @@ fn repetitions_have_setups_of_their_own_made_in_parts() {
     let all = seeds.len();
     seeds.sort_unstable();
     seeds.dedup();
-    assert_eq!(seeds.len(), all, "each has a seed of its own");
+    assert_eq!(all - seeds.len(), 2, "the second timing of each point has the data of the first");
     let samples = read(&scratch.output);
     assert!(samples.models[0].rows.iter().all(|row| (row.seconds / 1e-6 - 1.0).abs() < 0.2));
 }
@@ -602,6 +605,49 @@ fn a_speed_that_halves_is_seen_and_taken_out() {
             assert!(row.notes.timings.len() == row.notes.repeats as usize);
             assert!(row.notes.timings.windows(2).all(|pair| pair[0].moment < pair[1].moment));
         }
+    }
+}
+
+/// A search ends at what it looks for: its samples are means. Those of a task that reads all that is
+/// drawn are not, and an earlier run's finding holds for its continuation.
+#[test]
+fn a_task_whose_time_depends_on_its_data_is_represented_by_the_mean() {
+    let search = Model {
+        task: |_, node, i, bench| {
+            let place = bench.random.within(0, 2000) as f64 / 1000.0;
+            bench.timer.start(node);
+            spend(1e-4 * place * i as f64);
+            bench.timer.stop(node);
+            Ok(())
+        },
+        ..model("Search", 512)
+    };
+    let sum = Model {
+        task: |_, node, i, bench| {
+            bench.random.within(0, 2000);
+            bench.timer.start(node);
+            spend(1e-4 * i as f64);
+            bench.timer.stop(node);
+            Ok(())
+        },
+        ..model("Sum", 512)
+    };
+    for nodes in [1, 2] {
+        let scratch = Scratch::new();
+        let most = |most| Settings { most: Some(most), ..scratch.settings() };
+        profile(nodes, &[&search, &sum], most(24), "ab").unwrap();
+        let samples = read(&scratch.output);
+        let [searches, sums] = [0, 1].map(|model| &samples.models[model].rows);
+        let ratio = |row: &Sample| row.seconds / (1e-4 * row.notes.at[0] as f64);
+        let mean = searches.iter().map(ratio).sum::<f64>() / searches.len() as f64;
+        // The slowest of two nodes looks at two thirds of its data.
+        let expected = [1.0, 4.0 / 3.0][nodes - 1];
+        assert!((mean / expected - 1.0).abs() < 0.15, "{nodes}: {mean}");
+        assert!(searches.iter().all(|row| (12..24).contains(&row.notes.draws)), "{searches:?}");
+        assert!(sums.iter().all(|row| row.notes.draws == 0 && (ratio(row) - 1.0).abs() < 1e-9), "{sums:?}");
+        std::fs::rename(&scratch.output, scratch.partial()).unwrap();
+        profile(nodes, &[&search, &sum], Settings { resume: true, ..most(1) }, "ab").unwrap();
+        assert!(read(&scratch.output).models[0].rows.iter().all(|row| row.notes.draws > 0));
     }
 }
 

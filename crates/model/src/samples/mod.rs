@@ -26,7 +26,8 @@
 //! A line below a sample may have its single timings, each with its moment in seconds since the run
 //! began. A fit can then separate noise from error, and detect periods in which the machine was
 //! slow. The sample is the lower quartile of its timings, after removing the slow periods that the
-//! timings of all points show:
+//! timings of all points show; with a note `draws=4` it is the mean, since its timings are on four
+//! sets of data, drawn by its setup, whose times differ:
 //!
 //! ```text
 //! Radix 1.02e-5 64 8 ; at=64,8 repeats=3 spread=0.021
@@ -138,6 +139,8 @@ pub struct Notes {
     pub spread: f64,
     /// How many timings were discarded because the system preempted them.
     pub preempted: u32,
+    /// The number of different draws of its data whose mean the time is; zero if it is a quantile.
+    pub draws: u32,
     /// The time over that of the same call at once after another, if both were timed.
     pub hot: Option<Ratio>,
     /// The time of such a call on fresh data over that on the same data again, if both were timed.

@@ -527,13 +527,14 @@ fn notes(text: &str, before: usize) -> Result<Notes, Bad> {
             }
             "repeats" => notes.repeats = value.parse().map_err(|_| bad("a whole number"))?,
             "spread" => notes.spread = value.parse().map_err(|_| bad("a number"))?,
+            "draws" => notes.draws = value.parse().map_err(|_| bad("a whole number"))?,
             "preempted" => notes.preempted = value.parse().map_err(|_| bad("a whole number"))?,
             "hot" | "replayed" => {
                 let ratio = ratio(value).ok_or_else(|| bad("two numbers joined by a comma"))?;
                 *(if key == "hot" { &mut notes.hot } else { &mut notes.replayed }) = Some(ratio);
             }
             _ => {
-                let known = "at, repeats, spread, preempted, hot, replayed";
+                let known = "at, repeats, spread, preempted, draws, hot, replayed";
                 return Err((format!("`{key}` is not one of the notes {known}"), at));
             }
         }

@@ -182,10 +182,10 @@ fn push_sample(text: &mut String, name: &str, sample: &Sample) {
 }
 
 fn push_notes(text: &mut String, notes: &Notes) {
-    let Notes { nodes: _, at, repeats, spread, preempted, hot, replayed, timings: _ } = notes;
+    let Notes { nodes: _, at, repeats, spread, preempted, draws, hot, replayed, timings: _ } = notes;
     let compared = [("hot", hot), ("replayed", replayed)];
     let nothing = compared.iter().all(|(_, ratio)| ratio.is_none());
-    if at.is_empty() && *repeats == 0 && *spread == 0.0 && *preempted == 0 && nothing {
+    if at.is_empty() && *repeats == 0 && *spread == 0.0 && *preempted == 0 && *draws == 0 && nothing {
         return;
     }
     text.push_str(" ;");
@@ -201,6 +201,9 @@ fn push_notes(text: &mut String, notes: &Notes) {
     }
     if notes.preempted != 0 {
         let _ = write!(text, " preempted={}", notes.preempted);
+    }
+    if notes.draws != 0 {
+        let _ = write!(text, " draws={}", notes.draws);
     }
     for (key, ratio) in compared {
         if let Some(Ratio { median, spread }) = ratio {

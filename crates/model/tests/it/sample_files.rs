@@ -153,19 +153,20 @@ fn the_writer_refuses_what_would_not_read_back() {
 }
 
 fn any_sample(columns: usize) -> impl Strategy<Value = Sample> {
-    let notes = (prop::collection::vec(any::<i64>(), 0..3), any::<u32>(), 0.0..1e9_f64, any::<u32>());
+    let notes = (prop::collection::vec(any::<i64>(), 0..3), any::<u32>(), 0.0..1e9_f64, any::<[u32; 2]>());
     let timing = (0.0..1.0_f64, 0.0..1e4_f64).prop_map(|(seconds, moment)| Timing { seconds, moment });
     let ratio = || {
         let ratio = (0.0..1e3_f64, 0.0..2.0_f64).prop_map(|(median, spread)| Ratio { median, spread });
         prop::option::of(ratio)
     };
     let notes = (notes, ratio(), ratio(), prop::collection::vec(timing, 0..4)).prop_map(
-        |((at, repeats, spread, preempted), hot, replayed, timings)| Notes {
+        |((at, repeats, spread, [preempted, draws]), hot, replayed, timings)| Notes {
             nodes: 0,
             at,
             repeats,
             spread,
             preempted,
+            draws,
             hot,
             replayed,
             timings,

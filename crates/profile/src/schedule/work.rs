@@ -7,6 +7,7 @@ use rand::RngExt as _;
 use strata_model::samples::Timing;
 
 use super::Outline;
+use crate::draws::Draws;
 use crate::stats::relative_half_width;
 
 /// The timings of one point.
@@ -21,6 +22,8 @@ pub(super) struct Timings {
     pub(super) price: Option<f64>,
     pub(super) priced: u32,
     pub(super) width: f64,
+    /// How many timings had the data of the one before.
+    pub(super) again: u32,
     /// Random position within its share of the sweep, below one.
     pub(super) jitter: f64,
 }
@@ -55,6 +58,9 @@ pub(super) struct Measuring {
     pub(super) repeat: usize,
     /// Whether its task reports its own time (`sample { … }`), whose slow periods are unknown.
     pub(super) reports: bool,
+    /// Timings on the same and on fresh data, and whether an earlier run found that they differ.
+    pub(super) draws: Draws,
+    pub(super) depends_on_data: bool,
     /// Time used on this model in this run.
     pub(super) spent: f64,
     /// Index in `order` of the next point that may not have been begun.
@@ -78,11 +84,18 @@ impl Measuring {
             sizes,
             repeat: (repeat.max(1) as usize).min(most),
             reports: false,
+            draws: Draws::default(),
+            depends_on_data: false,
             spent: 0.0,
             begin: 0,
             begun: 0,
             prices: BTreeMap::new(),
         }
+    }
+
+    /// Whether the mean represents a point.
+    pub(super) fn is_by_mean(&self) -> bool {
+        self.depends_on_data || self.draws.matter().is_some()
     }
 
     pub(super) fn begun(&self) -> impl Iterator<Item = &Timings> {

@@ -20,7 +20,7 @@ const GAINS: [f64; 7] = [0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 1.0];
 const LEAST_USE: f64 = 0.003;
 const LEAST_INPUTS: usize = 8;
 
-/// The time of a way from each half of its timings: the lower quartile.
+/// The time of a way from each half of its timings: the lower quartile, or the mean over its data.
 pub(super) type Halves = [f64; 2];
 
 /// The timings at one input.
@@ -201,8 +201,15 @@ pub(super) fn halves(way: &Alternative, times: &Samples) -> Option<Halves> {
     }
     timings.sort_by(|a, b| a.moment.total_cmp(&b.moment));
     (timings.len() >= LEAST).then_some(())?;
-    let half = |first: usize| {
-        let mut seconds: Vec<f64> = timings.iter().skip(first).step_by(2).map(|t| t.seconds).collect();
+    let by_mean = row.notes.draws > 0;
+    // Two timings on the same data come after each other.
+    let together = if by_mean { 2 } else { 1 };
+    let half = |which: usize| {
+        let own = timings.iter().enumerate().filter(|(at, _)| at / together % 2 == which);
+        let mut seconds: Vec<f64> = own.map(|(_, timing)| timing.seconds).collect();
+        if by_mean {
+            return mean(&seconds);
+        }
         seconds.sort_by(f64::total_cmp);
         seconds[(seconds.len() - 1) / 4]
     };
@@ -210,11 +217,13 @@ pub(super) fn halves(way: &Alternative, times: &Samples) -> Option<Halves> {
 }
 
 /// How much longer `chosen` takes than the fastest way. The way that is fastest in one half is
-/// timed by the other half, so that noise does not favour it.
+/// timed by the other half, so that noise does not favour it. The difference is relative to both
+/// halves, as the mean of few draws of data may by chance be near zero.
 fn regret(all: &[Halves], chosen: usize) -> f64 {
     let one = |judge: usize| {
         let fastest = all.iter().min_by(|a, b| a[1 - judge].total_cmp(&b[1 - judge]));
-        fastest.map_or(0.0, |fastest| all[chosen][judge] / fastest[judge] - 1.0)
+        let lost = |fastest: &Halves| 2.0 * (all[chosen][judge] - fastest[judge]) / (fastest[0] + fastest[1]);
+        fastest.map_or(0.0, lost)
     };
     (one(0) + one(1)) / 2.0
 }
@@ -289,6 +298,12 @@ mod tests {
         assert_eq!(judged(vec![way(0), way(1)], &one), 0);
         assert_eq!(judged(vec![way(0), way(1)], &both), 1);
         assert_eq!(judged(vec![way(0)], &one), 1);
+        // Half of the data let A end at once.
+        let halves_of = |draws: &str| {
+            let a = "& 1@1 1@2 9@3 9@4 1@5 1@6 9@7 9@8";
+            halves(&way(0), &times(&format!("model A n\nA 5 4 ; repeats=8{draws}\n{a}\n")))
+        };
+        assert_eq!([halves_of(""), halves_of(" draws=4")], [Some([1.0, 1.0]), Some([1.0, 9.0])]);
     }
 
     #[test]
