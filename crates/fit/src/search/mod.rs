@@ -9,8 +9,8 @@
 //! their error; the best of them are improved by their price, term by term, where products also grow:
 //! a grown one costs as one of all that could have been grown. Errors are relative to the
 //! predictions of the best set of a first search, unless measured times are requested as weights.
-//! Samples that the found terms exclude as outliers are left out, and the search is repeated. The
-//! fit treats found terms like named ones.
+//! Samples that the found terms exclude as outliers are left out, and the search is repeated; so is
+//! one at whose point several terms serve nothing else. The fit treats found terms like named ones.
 //!
 //! Terms that are alike where they were measured can imitate another one by a sum of alternating
 //! signs, which is far off elsewhere. Such a sum gives way to terms without negative coefficients
@@ -63,6 +63,10 @@ const REPEATED: usize = 3;
 /// The additional cost of a term with a negative coefficient, in units of the logarithm of the
 /// squared error times the samples.
 const NEGATIVE_PRICE: f64 = 8.0;
+/// So many terms that a single point determines are given up for a plainer set without it.
+const RESTING: usize = 2;
+/// The least leverage of such a point.
+const DETERMINES: f64 = 0.5;
 /// The additional cost of a breakpoint, whose place was chosen too.
 const BREAK_PRICE: f64 = 6.0;
 /// The number of best sets of each length whose breakpoints are moved from the samples to where
@@ -182,10 +186,21 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Fi
         }
         let mut found = None;
         for _ in 0..REPEATED {
-            let points: Vec<Vec<f64>> = kept.iter().map(|i| values[*i].clone()).collect();
-            let part = seconds.select_rows(&kept);
-            let best = best_of(points, &part, &inputs, &all, &matrix.select_rows(&kept), by_value, options);
-            let Some((best, count, _)) = best else { break };
+            let search = |rows: &[usize]| {
+                let points = rows.iter().map(|i| values[*i].clone()).collect();
+                let (part, matrix) = (seconds.select_rows(rows), matrix.select_rows(rows));
+                best_of(points, &part, &inputs, &all, &matrix, by_value, options)
+            };
+            let Some((mut best, mut count, problem)) = search(&kept) else { break };
+            if let Some(row) = problem.rests_on(&best).filter(|_| robust && is_relative) {
+                let others: Vec<usize> = (0..kept.len()).filter(|i| *i != row).map(|i| kept[i]).collect();
+                if let Some((plain, candidates, _)) = search(&others)
+                    && best.candidates.len() >= plain.candidates.len() + RESTING
+                    && problem.with_one_off(&plain) < best.price
+                {
+                    (best, count) = (plain, candidates);
+                }
+            }
             let next = if robust {
                 let (_, terms) = evaluate(best.candidates.clone(), &inputs, &values);
                 let unit = |i: usize| if is_relative { 1.0 / seconds[i] } else { 1.0 };
@@ -196,7 +211,7 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Fi
             } else {
                 kept.clone()
             };
-            found = Some((best, count, part.amax()));
+            found = Some((best, count, seconds.select_rows(&kept).amax()));
             if next == kept {
                 break;
             }
@@ -501,6 +516,22 @@ impl Problem<'_> {
         let effect = |e: &[f64]| points::design_effect(e, &vec![1.0; e.len()], &self.groups, 0);
         let effects = errors.iter().map(|(errors, _)| effect(errors));
         effects.fold(1.0, f64::max)
+    }
+
+    /// The sample that determines a part of a set alone, if it is the only one of its point.
+    fn rests_on(&self, set: &Scored) -> Option<usize> {
+        let (_, matrix) = evaluate(set.candidates.clone(), self.inputs, &self.points);
+        let (_, matrix) = self.weighted(set.candidates.clone(), &matrix);
+        let leverages = matrix.qr().q().row_iter().map(|row| row.norm_squared()).collect::<Vec<_>>();
+        let row = (0..leverages.len()).max_by(|a, b| leverages[*a].total_cmp(&leverages[*b]))?;
+        let alone = self.groups.iter().filter(|group| **group == self.groups[row]).count() == 1;
+        (alone && leverages[row] > DETERMINES).then_some(row)
+    }
+
+    /// The price of a set that was found without one sample: it is as far off as the others, and a
+    /// term of its own explains it, chosen among as many as there are samples.
+    fn with_one_off(&self, set: &Scored) -> f64 {
+        set.price + 2.0 * set.error.max(self.floor).ln() + 3.0 * self.samples.ln()
     }
 
     /// The cost of terms, whatever their coefficients.

@@ -1,5 +1,8 @@
 //! Costs that the search must find.
 
+use chacha20::ChaCha8Rng;
+use rand::{RngExt as _, SeedableRng as _};
+
 use super::*;
 use strata_model::Samples;
 use strata_model::expr::{Program, parse};
@@ -55,6 +58,28 @@ fn a_continuous_breakpoint_is_placed_between_samples() {
     let rows: String = (0..21).map(|k| 2f64.powi(k)).map(|x| format!("M {:e} {x}\n", shape(x))).collect();
     let got = found(&format!("model M (x)\n{rows}"), &["x"]);
     assert_eq!(names(&got), ["max(0,x-3000)", "x"], "{got:?}");
+}
+
+/// Terms that only the last point determines are not found. A true law's last points need its term,
+/// however little the points before show of it.
+#[test]
+fn one_odd_point_at_the_edge_brings_no_terms() {
+    for seed in 0..4 {
+        let last = |factor: f64, law: Shape| {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            let row = |k: i32| {
+                let x = 2f64.powf(f64::from(k) / 2.0).floor();
+                let odd = if k == 40 { factor } else { 1.0 };
+                format!("M {:e} {x}\n", law(x) * odd * (1.0 + 0.06 * (random.random::<f64>() - 0.5)))
+            };
+            names(&found(&format!("model M (x)\n{}", (10..=40).map(row).collect::<String>()), &["x"]))
+        };
+        for factor in [0.4, 1.5, 3.0, 8.0] {
+            assert_eq!(last(factor, |x| 1e-6 + 2e-9 * x), ["x"], "{factor} {seed}");
+        }
+        let law = last(1.0, |x| 2e-9 * x + 1e-21 * x.powi(3));
+        assert!(law.len() == 2 && law.contains(&"x".to_owned()), "{law:?} {seed}");
+    }
 }
 
 #[test]
