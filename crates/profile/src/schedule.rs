@@ -88,8 +88,6 @@ pub(crate) struct Schedule {
     rules: Rules,
     models: Vec<Measuring>,
     random: ChaCha8Rng,
-    /// Expected cost of the outstanding repeats of all points begun.
-    owed: f64,
     /// The pace: determines how many timings each point is due until the end, see [`Self::due`].
     pace: f64,
     /// The remaining budget when the pace was set.
@@ -101,7 +99,7 @@ impl Schedule {
         let mut random = ChaCha8Rng::seed_from_u64(rules.seed);
         let mut work = |outline| Measuring::new(outline, rules.most, &mut random);
         let models = models.into_iter().map(&mut work).collect();
-        Self { rules, models, random, owed: 0.0, pace: 0.0, paced: f64::INFINITY }
+        Self { rules, models, random, pace: 0.0, paced: f64::INFINITY }
     }
 
     /// The point to time next when `left` seconds of the budget are left; `None` ends the run.
@@ -115,8 +113,12 @@ impl Schedule {
         {
             return Some(place);
         }
-        let free = left - self.owed;
-        if let Some(place) = self.least_spent(|work| work.fresh(free / work.repeat as f64)) {
+        let total = |of: fn(&Measuring) -> f64| self.models.iter().map(of).sum::<f64>();
+        let free = left - total(|work| work.owed);
+        // What costly models still need must not keep a cheap one from its part of the budget.
+        let part = (left + total(|work| work.spent)) / self.models.len() as f64;
+        let own = |work: &Measuring| (part - work.spent - work.owed).min(left);
+        if let Some(place) = self.least_spent(|work| work.fresh(free.max(own(work)) / work.repeat as f64)) {
             return Some(place);
         }
         self.sweep(left)
@@ -210,7 +212,7 @@ impl Schedule {
         let jitter = self.random.random();
         let work = &mut self.models[place.model];
         work.spent += spent;
-        let before = work.owed(place.point, self.rules.discard);
+        let before = work.owed_at(place.point, self.rules.discard);
         let timings = &mut work.points[place.point];
         timings.jitter = jitter;
         timings.priced += 1;
@@ -220,8 +222,8 @@ impl Schedule {
         let known = work.prices.entry(work.sizes[place.point].to_bits()).or_insert(price);
         *known = known.min(price);
         work.add(place.point, timing, preempted, self.rules.discard);
-        let after = work.owed(place.point, self.rules.discard);
-        self.owed = (self.owed + after - before).max(0.0);
+        let after = work.owed_at(place.point, self.rules.discard);
+        work.owed = (work.owed + after - before).max(0.0);
     }
 
     /// Compares a timing with the one before it of the same point.

@@ -147,6 +147,10 @@ fn a_costly_model_does_not_starve_a_cheap_one() {
     assert_eq!((begun[1].0, begun[1].1), (40, 40));
     assert!(begun[0].0 >= 4, "{begun:?}");
     assert!((begun[0].2 - 1.0).abs() < 1.0, "what the next would take: {begun:?}");
+    // The first points of the costly one take most of the budget, and their repeats more than all.
+    let cost = |place: PointIndex| if place.model == 0 { 3.0 } else { 0.01 };
+    let played = play(&[(500, 3), (40, 3)], STEADY, 12.0, cost, |_, _| (1.0, false));
+    assert!(played.counts(1).iter().all(|count| *count >= 3), "{:?}", played.counts(1));
 }
 
 #[test]

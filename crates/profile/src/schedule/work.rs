@@ -63,6 +63,8 @@ pub(super) struct Measuring {
     pub(super) depends_on_data: bool,
     /// Time used on this model in this run.
     pub(super) spent: f64,
+    /// Expected cost of the outstanding repeats of the points begun.
+    pub(super) owed: f64,
     /// Index in `order` of the next point that may not have been begun.
     pub(super) begin: usize,
     pub(super) begun: usize,
@@ -87,6 +89,7 @@ impl Measuring {
             draws: Draws::default(),
             depends_on_data: false,
             spent: 0.0,
+            owed: 0.0,
             begin: 0,
             begun: 0,
             prices: BTreeMap::new(),
@@ -117,7 +120,7 @@ impl Measuring {
     }
 
     /// Seconds that the repeats of a point already begun will need.
-    pub(super) fn owed(&self, point: usize, discard: bool) -> f64 {
+    pub(super) fn owed_at(&self, point: usize, discard: bool) -> f64 {
         let timings = &self.points[point];
         if timings.total() == 0 {
             return 0.0;
