@@ -42,6 +42,15 @@ pub struct UseLine {
     pub span: Span,
 }
 
+impl UseLine {
+    /// Whether it brings something of this name.
+    pub(crate) fn imports(&self, name: &str) -> bool {
+        let last =
+            |path: &str| path.trim().rsplit(|c: char| !c.is_alphanumeric() && c != '_').next() == Some(name);
+        self.text.split([',', '{', '}', ';']).any(last)
+    }
+}
+
 /// A name and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Name {

@@ -68,7 +68,9 @@ impl Printer<'_> {
 
     fn measure(&mut self) {
         let measured = self.measured;
-        let mentions = |name: &str| measured.codes().any(|code| code.mentions(name));
+        // What the spec imports under that name is meant.
+        let own = |name: &str| self.file.uses.iter().all(|line| !line.imports(name));
+        let mentions = |name: &str| own(name) && measured.codes().any(|code| code.mentions(name));
         self.line(0, "");
         self.line(1, "fn measure(");
         self.line(2, "&self,");

@@ -107,6 +107,22 @@ fn models_that_are_gone_leave_no_module() {
     assert!(!emit(&one, &out, &[], false).unwrap().folder.join("src/m2_B.rs").exists());
 }
 
+/// What a spec imports as `data` is not the scratch memory.
+#[test]
+fn an_import_is_not_hidden_by_scratch_memory() {
+    let hides = |line: &str| {
+        let text = format!("{line}\nmodel A() {{ setup {{ let a = data; }} task {{ () }} terms P }}\n");
+        let emitted = emit(&load("x.spec", &text).unwrap(), &out("imports"), &[], false).unwrap();
+        text_of(&emitted.folder).contains("let (data, data2)")
+    };
+    for line in ["use std::{mem::data, fmt};", "use std::mem as data;"] {
+        assert!(!hides(line), "{line}");
+    }
+    for line in ["use std::data::mem;", "use std::data as memory;", ""] {
+        assert!(hides(line), "{line}");
+    }
+}
+
 /// How they are drawn; those in code of the spec are in `depending.rs`.
 #[test]
 fn errors_before_and_after_building_read_well() {
