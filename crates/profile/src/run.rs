@@ -460,16 +460,17 @@ impl<'a> Director<'a> {
         }
         if outcome == Outcome::Done {
             let told = if self.job.settings.part { &[] } else { self.plans };
-            for (plan, (begun, points, next)) in told.iter().zip(self.schedule.begun_by_model()) {
-                let name = &plan.name;
-                if begun < points {
-                    say!(
-                        "model {name}: the budget of {} sufficed for {begun} of {points} points; the rest{}, is left \
-                         out: go on with --resume and a longer --budget",
-                        Seconds::new(self.budget).unwrap_or_default(),
-                        if next > 0.0 { format!(", at least {next:.2e} s a timing") } else { String::new() }
-                    );
-                }
+            let part = |(plan, (begun, points)): (&ModelPlan, (usize, usize))| {
+                (begun < points).then(|| format!("{begun} of {points} points of {}", plan.name))
+            };
+            let parts: Vec<String> =
+                told.iter().zip(self.schedule.begun_by_model()).filter_map(part).collect();
+            if !parts.is_empty() {
+                say!(
+                    "the budget of {} sufficed for {}; go on with --resume and a longer --budget",
+                    Seconds::new(self.budget).unwrap_or_default(),
+                    parts.join(", ")
+                );
             }
         } else {
             say!("interrupted: what was measured is kept in {}; go on with --resume", written.display());

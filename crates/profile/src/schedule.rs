@@ -306,17 +306,12 @@ impl Schedule {
 
     /// Points with at least one timing, and all points.
     pub(crate) fn begun(&self) -> (usize, usize) {
-        self.models.iter().fold((0, 0), |(begun, all), work| (begun + work.begun, all + work.points.len()))
+        self.begun_by_model().fold((0, 0), |(begun, all), (of, points)| (begun + of, all + points))
     }
 
-    /// For each model: points begun, points in all, and the budget that one timing of its cheapest
-    /// remaining point is expected to take.
-    pub(crate) fn begun_by_model(&self) -> Vec<(usize, usize, f64)> {
-        let cheapest = |work: &Measuring| {
-            let fresh = (0..work.points.len()).filter(|point| work.points[*point].total() == 0);
-            fresh.map(|point| work.expected(point)).fold(f64::INFINITY, f64::min)
-        };
-        self.models.iter().map(|work| (work.begun, work.points.len(), cheapest(work))).collect()
+    /// For each model: points begun, and points in all.
+    pub(crate) fn begun_by_model(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.models.iter().map(|work| (work.begun, work.points.len()))
     }
 
     /// The most seconds that timing every point its maximum number of times may take, by the known

@@ -143,10 +143,8 @@ fn a_short_budget_gives_fewer_points_with_their_repeats() {
 fn a_costly_model_does_not_starve_a_cheap_one() {
     let cost = |place: PointIndex| if place.model == 0 { 1.0 } else { 0.01 };
     let played = play(&[(500, 3), (40, 3)], STEADY, 20.0, cost, |_, _| (1.0, false));
-    let begun = played.schedule.begun_by_model();
-    assert_eq!((begun[1].0, begun[1].1), (40, 40));
-    assert!(begun[0].0 >= 4, "{begun:?}");
-    assert!((begun[0].2 - 1.0).abs() < 1.0, "what the next would take: {begun:?}");
+    let begun: Vec<_> = played.schedule.begun_by_model().collect();
+    assert!(begun[1] == (40, 40) && begun[0].0 >= 4, "{begun:?}");
     // The first points of the costly one take most of the budget, and their repeats more than all.
     let cost = |place: PointIndex| if place.model == 0 { 3.0 } else { 0.01 };
     let played = play(&[(500, 3), (40, 3)], STEADY, 12.0, cost, |_, _| (1.0, false));
@@ -170,9 +168,7 @@ fn what_cannot_be_paid_is_not_begun() {
         assert!(elapsed <= 60.0, "{place:?}");
         schedule.record(place, Timing { seconds: 1.0, moment: elapsed }, false, cost(place), cost(place));
     }
-    let (begun, points, next) = schedule.begun_by_model()[0];
-    assert_eq!((begun, points), (4, 8));
-    assert!((next / 100.0 - 1.0).abs() < 1e-6, "{next}");
+    assert_eq!(schedule.begun(), (4, 8));
 }
 
 #[test]
