@@ -62,7 +62,6 @@ fn all(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// One run: its results, and its samples.
 fn run(options: &Options, folder: &Path, budget: &str, seed: u64) -> Result<(Results, Samples), String> {
     let kernels = "echo,exchange,broadcast,reduce,barrier,all";
     let sizes = "8,64,512,4K,16K,64K,128K";

@@ -28,7 +28,6 @@ const LOOP: usize = 0;
 const OURS: usize = 1;
 const BEST: usize = 2;
 
-/// What was found in a cell.
 struct Found {
     cell: BlockCell,
     best: &'static Mover,

@@ -54,7 +54,6 @@ impl Library {
         Box::new(sizes(count - 1, self.least * half, self.most / half))
     }
 
-    /// The simulated time of a primitive, s.
     pub(super) fn part(
         &self,
         on: &SimulatedMachine,
@@ -64,7 +63,6 @@ impl Library {
         Ok(simulated(on, self.nodes, |node| Ok(part(node, size)))?.into_iter().fold(0.0, f64::max))
     }
 
-    /// The simulated time of a call, s.
     pub(super) fn time(
         &self,
         on: &SimulatedMachine,

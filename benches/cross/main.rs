@@ -140,7 +140,6 @@ struct Tally {
 }
 
 impl Tally {
-    /// The predictions of a set, by way.
     fn machine(
         &mut self,
         library: &Library,
@@ -182,7 +181,6 @@ impl Tally {
     }
 }
 
-/// The place of the least.
 fn least(all: &[f64]) -> usize {
     all.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(at, _)| at)
 }

@@ -67,11 +67,9 @@ const FEW: usize = 6;
 pub(crate) struct Cell {
     pub(crate) shape: &'static Shape,
     pub(crate) noise: f64,
-    /// The points that were measured.
     pub(crate) points: Vec<Vec<f64>>,
     /// Repeated times of each, in seconds.
     pub(crate) values: Vec<Vec<f64>>,
-    /// The points to predict.
     pub(crate) tests: Vec<Vec<f64>>,
     /// Their true costs, without noise.
     pub(crate) costs: Vec<f64>,

@@ -40,7 +40,6 @@ impl CellResult {
     }
 }
 
-/// All cells.
 #[derive(Default)]
 pub(crate) struct Arena {
     pub(crate) inside: Vec<CellResult>,

@@ -19,13 +19,11 @@ use strata_sort::local::{self, Features};
 #[path = "../../examples/own-library/src/multiply/models.rs"]
 mod matmul;
 
-/// The median of some times, in nanoseconds.
 fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// The time of one call, in nanoseconds.
 fn once<T>(call: impl FnOnce() -> T) -> f64 {
     let start = Instant::now();
     black_box(call());

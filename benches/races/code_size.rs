@@ -80,7 +80,6 @@ fn run() -> Result<(), String> {
     Ok(())
 }
 
-/// Makes the linker keep both libraries.
 fn use_them() -> Result<(), Error> {
     let run = Machine::threads(2)?.run(|node| {
         let mut keys: Vec<u64> = (0..100_u64).map(|i| i * 7919 % 101).collect();

@@ -75,7 +75,6 @@ struct Bench<'s, 'n> {
 }
 
 impl Bench<'_, '_> {
-    /// Seconds of one access, on node 0.
     fn time(&mut self, who: Who, access: Access) -> f64 {
         let far = usize::from(!matches!(access, Access::LocalRead));
         // The owner writes, so that the lines are in its cache.

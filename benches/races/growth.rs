@@ -34,7 +34,6 @@ struct Arguments {
     samples: usize,
 }
 
-/// What a row measures.
 struct Growth {
     what: &'static str,
     /// The quantity that is varied.

@@ -131,7 +131,6 @@ fn race(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// `comet` on Intel's MPI.
 fn ours(folder: &Path, output: &Path, budget: &str) -> Result<Found, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
@@ -213,12 +212,10 @@ fn intel(folder: &Path) -> Result<Found, String> {
     }
 }
 
-/// Whether the folder has Intel's MPI.
 fn is_intel(folder: &Path) -> bool {
     folder.join("bin/mpiexec.hydra").is_file()
 }
 
-/// Where a command finds Intel's MPI.
 fn with_intel(command: &mut Command, folder: &Path) -> Result<(), String> {
     let mut libraries = vec![folder.join("lib"), folder.join("lib/libfabric")];
     let of = |name: &str| std::env::var_os(name).unwrap_or_default();

@@ -20,7 +20,6 @@ const BURST: usize = 4;
 /// Blocks of a stream of them.
 const BLOCKS: usize = 16;
 
-/// All rows.
 pub(crate) fn rows() -> Result<(), String> {
     accesses()?;
     bandwidth()?;

@@ -96,7 +96,6 @@ fn near_as(origin: Origin, what: &str, section: &str, thesis: f64, ours: f64, di
     print_as(origin, what, section, &format!("{thesis}"), ours, digits, Some((a.min(b), a.max(b))));
 }
 
-/// Mean and standard deviation.
 fn mean(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;

@@ -82,7 +82,6 @@ pub(crate) fn of_thesis(platform: &str) -> Option<f64> {
     (!rows.is_empty()).then_some(1.0 - wrong)
 }
 
-/// The rows of a machine.
 pub(crate) fn lines(judge: &Judge, models: &LibraryModels, machine: &str) -> Result<Vec<Line>, String> {
     TABLE.into_iter().filter(|row| row.0 == machine).map(|row| line(judge, models, row)).collect()
 }
@@ -141,7 +140,6 @@ impl Curve {
     }
 }
 
-/// The place of the least.
 fn least(times: impl Iterator<Item = f64>) -> usize {
     times.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(at, _)| at)
 }
@@ -211,7 +209,6 @@ fn cells(judge: &Judge, [predicted, simulated]: [&Regions; 2], width: u32) -> Re
     Ok(cells)
 }
 
-/// Prints the table.
 pub(crate) fn report(lines: &[&Line]) {
     println!("\nThe fastest of three by keys a node (table 4-4):\n");
     columns("machine | bits | thesis: predicted | actual | predicted | simulated | right");
@@ -233,7 +230,6 @@ pub(crate) fn report(lines: &[&Line]) {
     }
 }
 
-/// Regions in words.
 fn tell(regions: &Regions) -> String {
     let mut words = Vec::new();
     for (way, end) in regions {

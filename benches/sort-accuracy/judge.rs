@@ -17,7 +17,6 @@ const HOPELESS: f64 = 1.25;
 /// Radix sort by digits of so many bits, or else sample sort.
 pub(crate) type Way = Option<u32>;
 
-/// The predicted time of one way.
 pub(crate) fn predicted(library: &LibraryModels, way: Way, keys: usize, width: u32) -> Option<f64> {
     let index = library.candidate(if way.is_some() { "radix" } else { "sample" })?;
     let parameters: Vec<i64> = way.into_iter().map(i64::from).collect();

@@ -56,7 +56,6 @@ struct Arguments {
     budget: String,
 }
 
-/// What came out on a machine.
 struct Outcome {
     lines: Vec<Line>,
     digits: Vec<Cell>,
@@ -138,7 +137,6 @@ fn report(platforms: &[String], outcomes: &[Outcome]) {
     }));
 }
 
-/// Prints a row.
 fn print(name: &str, lines: &[&Line], digits: &[Cell], thesis: Option<f64>) {
     let Summary { right, expected, worst, .. } =
         Summary::of(&lines.iter().flat_map(|line| line.cells.clone()).collect::<Vec<_>>());

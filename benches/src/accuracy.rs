@@ -94,7 +94,6 @@ impl Kept {
     }
 }
 
-/// When a file was changed.
 fn changed(path: &Path) -> Option<SystemTime> {
     path.metadata().and_then(|data| data.modified()).ok()
 }

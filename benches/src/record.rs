@@ -27,7 +27,6 @@ pub(crate) struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// The result of this program.
     pub(crate) fn of(bench: &'a str, summary: &'a Value) -> Self {
         let text = |words: std::ffi::OsString| words.to_string_lossy().into_owned();
         let variables = std::env::vars_os().map(|(name, value)| (text(name), text(value)));

@@ -29,7 +29,6 @@ const SLOWER_POLL: f64 = 45.0 - 22.0;
 /// A lower triangular system of which each row needs a few of the rows before it.
 pub struct System {
     rows: Vec<Row>,
-    /// Each row's node.
     owners: Vec<usize>,
     /// The rows that need each row, with its place among their inputs.
     outputs: Vec<Vec<(u32, u32)>>,
@@ -193,7 +192,6 @@ struct Solver<'a> {
 }
 
 impl Solver<'_> {
-    /// Receives until `done`.
     fn wait(&mut self, node: &mut Node, done: impl Fn(&Arrived) -> bool) {
         let arrived = Rc::clone(&self.arrived);
         node.wait_until(|| done(&arrived.borrow()));

@@ -80,13 +80,11 @@ impl Truth {
         self.terms.at(&[at[0], at.get(1).copied().unwrap_or(1.0)])
     }
 
-    /// The least cost over the parameter.
     fn least(&self, n: f64) -> f64 {
         let widths = if self.with { 1..=32 } else { 1..=1 };
         widths.map(|w| self.cost(&[n, f64::from(w)])).fold(f64::INFINITY, f64::min)
     }
 
-    /// Its inputs.
     fn inputs(&self) -> &'static [&'static str] {
         &["n", "w"][..1 + usize::from(self.with)]
     }

@@ -58,7 +58,6 @@ impl Drawn {
     }
 }
 
-/// One grid.
 #[derive(Clone, Copy)]
 pub(crate) struct Cell {
     /// Among the thesis's layouts, by its terms.

@@ -59,7 +59,6 @@ fn judge(stencil: &Stencil, drawn: Drawn, random: &mut ChaCha8Rng) -> Vec<Cell> 
     cells
 }
 
-/// Prints the table.
 pub(crate) fn report(seed: u64) {
     println!("\nControl: the thesis's printed models with their printed errors, {NODES} nodes:\n");
     columns("machine | grids | right | mean penalty | worst | expected | gain over squares");

@@ -64,7 +64,6 @@ struct Arguments {
 
 strata_benches::main!(run);
 
-/// Who chose.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
     /// Among the thesis's layouts, by its terms.

@@ -52,7 +52,6 @@ const OURS: [Ours; 6] = [
     |(width, _), bytes| all_to_all_by_sets(width, bytes),
 ];
 
-/// The figures of `chapter6.txt`.
 pub(crate) fn figures() -> Vec<Figure> {
     let mut figures: Vec<Figure> = Vec::new();
     for [first, second] in strata_benches::rows(include_str!("chapter6.txt")) {

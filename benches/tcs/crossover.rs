@@ -21,7 +21,6 @@ const SHOWN: [usize; 3] = [4, 16, 64];
 /// A loss that counts as bad.
 const BAD: f64 = 0.15;
 
-/// What choices lose.
 #[derive(Clone, Copy, Default)]
 struct Losses {
     choices: usize,
@@ -53,7 +52,6 @@ impl Losses {
         }
     }
 
-    /// The mean, %.
     fn mean(&self) -> f64 {
         100.0 * self.sum / self.choices.max(1) as f64
     }

@@ -21,7 +21,6 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// What the choice loses.
     fn loss(&self) -> f64 {
         let [sets, messages] = self.seconds;
         let taken = if self.form == Form::Sets { sets } else { messages };

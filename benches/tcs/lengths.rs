@@ -17,7 +17,6 @@ strata_tcs::communication! {
     sets { Both: Lane; }
 }
 
-/// The lengths, in bytes.
 const LENGTHS: [usize; 14] = [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536];
 
 /// The longest message that an active message carries here.

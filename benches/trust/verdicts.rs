@@ -224,7 +224,6 @@ impl Case {
         fit(&samples, expressions(named).ok()?, &options, &|_| None).ok()
     }
 
-    /// A point in the measured ranges.
     fn fresh(&self, rng: &mut ChaCha8Rng) -> Vec<f64> {
         let mut at: Vec<f64> = (0..self.inputs.len())
             .map(|input| {
@@ -248,7 +247,6 @@ fn whole(low: f64, high: f64, rng: &mut ChaCha8Rng) -> f64 {
     (low * (high / low).powf(rng.random_range(0.0..=1.0))).round().clamp(low, high)
 }
 
-/// The distinct values of an input, rising.
 fn distinct(points: &[Vec<f64>], input: usize) -> Vec<f64> {
     let mut values: Vec<f64> = points.iter().map(|point| point[input]).collect();
     values.sort_by(f64::total_cmp);
@@ -297,7 +295,6 @@ pub(crate) struct Verdicts {
     /// Models that are called verified, and those of them within the accepted error.
     pub(crate) verified: usize,
     pub(crate) rightly: usize,
-    /// Models within the accepted error.
     pub(crate) within: usize,
     /// New measurements with an interval, and those inside it: of all models, of verified ones, and
     /// at points with a value of an input that was never measured.

@@ -63,7 +63,6 @@ impl Transport {
     }
 }
 
-/// What is run.
 #[derive(Clone, Copy)]
 struct Cell {
     kernel: Kernel,

@@ -110,7 +110,6 @@ impl Side<'_> {
     }
 }
 
-/// What is measured.
 #[derive(Clone, Copy)]
 struct Cell {
     bytes: usize,
@@ -177,7 +176,6 @@ fn median(times: &[f64]) -> f64 {
     Timings::from_iter(times.iter().copied()).median()
 }
 
-/// The routines of this processor.
 fn all() -> Vec<How> {
     routines().iter().map(|routine| Some(*routine)).collect()
 }

@@ -6,7 +6,6 @@ use super::{Class, Outcome, timed};
 use std::ops::Range;
 use strata_runtime::{Error, Node};
 
-/// A class's problem.
 struct Problem {
     /// Rows, and random numbers in each vector of which the matrix is made.
     rows: usize,
@@ -101,7 +100,6 @@ fn dot(node: &mut Node, one: &[f64], other: &[f64]) -> f64 {
     node.reduce_add(one.iter().zip(other).map(|(one, other)| one * other).sum::<f64>())
 }
 
-/// `to = to + factor · from`.
 fn add(to: &mut [f64], factor: f64, from: &[f64]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to += factor * from);
 }

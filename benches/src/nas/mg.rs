@@ -9,7 +9,6 @@ use super::random::Random;
 use super::{Class, Outcome, timed};
 use strata_runtime::{Block, Error, Node};
 
-/// A class's problem.
 struct Problem {
     /// The points along an edge are two to this power.
     power: u32,
@@ -153,7 +152,6 @@ impl Frames {
         Self { done: 0 }
     }
 
-    /// Fills the frame of a grid.
     fn fill(&mut self, node: &mut Node, grid: &mut Grid) {
         grid.frame_planes();
         let (planes, length) = (grid.planes, (grid.edge + 2) * (grid.edge + 2));
@@ -283,7 +281,6 @@ impl Cycle {
         self.frames.fill(node, residual);
     }
 
-    /// Adds the smoothed residual to the solution.
     fn smooth(&mut self, node: &mut Node, level: usize) {
         let (solution, residual) = (&mut self.solutions[level], &self.residuals[level]);
         for plane in 1..=residual.planes {
@@ -352,7 +349,6 @@ impl Cycle {
         self.frames.fill(node, fine);
     }
 
-    /// One V-cycle and the new residual.
     fn turn(&mut self, node: &mut Node) {
         let finest = self.solutions.len() - 1;
         (1..=finest).rev().for_each(|level| self.project(node, level));

@@ -13,7 +13,6 @@ impl Random {
         Self(314_159_265)
     }
 
-    /// The next number, of 46 bits.
     pub(super) fn next_bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_mul(FACTOR) & MASK;
         self.0

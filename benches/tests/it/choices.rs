@@ -50,7 +50,6 @@ macro_rules! shipped {
             mod $module;
         )+
 
-        /// All tables.
         fn shipped() -> Vec<Shipped> {
             let mut all = Vec::new();
             $($(
@@ -107,7 +106,6 @@ impl Shipped {
     }
 }
 
-/// The SplitMix64 generator.
 struct Random(u64);
 
 impl Random {
@@ -148,7 +146,6 @@ impl Random {
     }
 }
 
-/// What is to be done.
 struct Problem {
     nodes: usize,
     inputs: Vec<f64>,
@@ -201,7 +198,6 @@ impl Problem {
     }
 }
 
-/// What a library chooses.
 struct Answer {
     index: usize,
     /// The candidate taken, with its parameters: `Radix{bits:8}`.
@@ -370,7 +366,6 @@ fn difference(kept: &str, found: &str) -> String {
     text
 }
 
-/// A problem's line.
 struct Parts<'a> {
     /// All before `~`.
     certain: &'a str,

@@ -164,7 +164,6 @@ impl Curve {
     }
 }
 
-/// A measured time and its weight.
 #[derive(Clone, Copy, Debug)]
 struct Weighed {
     size: f64,

@@ -32,7 +32,6 @@ enum Kind {
 
 /// A test of another benchmark.
 struct Test {
-    /// The model that does it.
     model: &'static str,
     kind: Kind,
     /// Its title in OSU's benchmarks; empty if it is none of them.

@@ -87,7 +87,6 @@ impl Hint {
         2 * (self.source as usize * 4 + self.target as usize)
     }
 
-    /// The hint of a row.
     fn of(row: usize) -> Self {
         let source = [Source::Unknown, Source::Hot, Source::Cold, Source::Remote][row / 8];
         let target = [Target::Unknown, Target::Left, Target::Read, Target::Remote][row / 2 % 4];
@@ -128,7 +127,6 @@ impl Measured {
     const ALL: [Self; 6] =
         [Self::Hot, Self::HotRead, Self::Cold, Self::ColdRead, Self::Exchange, Self::ExchangeUsed];
 
-    /// The situation with the models in use.
     fn situation(self) -> Situation {
         match self {
             Self::Hot => Situation::of::<CopyHot>(1),
@@ -235,7 +233,6 @@ fn pinned_routine() -> Option<&'static Routine> {
     *PINNED.get_or_init(|| Some(routines()[pinned("copy", routines().iter().map(|routine| routine.name()))?]))
 }
 
-/// Number of hints times alignments.
 const ROWS: usize = 32;
 
 /// The choices, by hint and alignment, and by class.

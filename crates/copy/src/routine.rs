@@ -111,7 +111,6 @@ impl PartialEq for Routine {
 
 impl Eq for Routine {}
 
-/// True if this processor has the features.
 pub(crate) fn has(features: Features) -> bool {
     match features {
         Features::None => true,

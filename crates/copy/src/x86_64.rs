@@ -105,7 +105,6 @@ macro_rules! width {
 
             pub(crate) const WIDTH: usize = $width;
 
-            /// Stores one vector at an aligned address.
             #[inline]
             #[target_feature(enable = $features)]
             unsafe fn store<const STREAM: bool>(to: *mut u8, from: *const u8) {

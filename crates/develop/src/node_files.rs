@@ -156,7 +156,6 @@ impl Head {
         }
     }
 
-    /// Writes the first line.
     pub(crate) fn print(&self, f: &mut impl std::fmt::Write, format: &str) -> std::fmt::Result {
         writeln!(f, "{format} 1 node={} nodes={} began={}", self.node, self.nodes, self.began)
     }

@@ -39,7 +39,6 @@ impl Change {
     }
 }
 
-/// Changes a word; returns the old one.
 #[inline]
 pub(crate) fn apply(word: &AtomicU64, change: Change, operand: u64) -> u64 {
     let order = Ordering::SeqCst;

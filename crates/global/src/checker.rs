@@ -40,7 +40,6 @@ struct Mark {
     time: u64,
 }
 
-/// The marks of a heap.
 #[derive(Default)]
 pub(crate) struct Marks {
     /// The bytes of each mark as a bit mask.
@@ -68,7 +67,6 @@ fn words(at: u64, bytes: usize) -> impl Iterator<Item = (u64, u8)> {
 }
 
 impl Marks {
-    /// Marks bytes that node `from` has written.
     pub(crate) fn mark(&self, from: usize, written: Written, at: u64, bytes: usize) {
         let mut marks = self.bytes.borrow_mut();
         for (word, bits) in words(at, bytes) {

@@ -30,13 +30,11 @@ pub(crate) fn choose(node: &mut Node) -> Result<Way, GlobalError> {
     })
 }
 
-/// Number of words of a message.
 pub(crate) const WORDS: usize = 8;
 
 /// The longest write that is gathered, in bytes: two of them fit into a message.
 const LONGEST: usize = 3 * WORD;
 
-/// The buffered writes to one node.
 #[derive(Clone, Copy, Default)]
 struct Waiting {
     words: [u64; WORDS],
@@ -93,7 +91,6 @@ impl Waiting {
 /// The buffered writes of a node, by target node.
 pub(crate) struct Gather {
     waiting: Vec<Waiting>,
-    /// The nodes with buffered writes.
     nodes: Vec<usize>,
 }
 
@@ -132,7 +129,6 @@ impl Space<'_> {
         true
     }
 
-    /// Sends all buffered writes.
     #[inline]
     #[track_caller]
     pub(crate) fn flush(&mut self) {

@@ -202,7 +202,6 @@ impl Segment {
     }
 }
 
-/// The word with these 8 bytes.
 #[inline]
 pub(crate) fn word_of(bytes: &[u8]) -> u64 {
     bytemuck::pod_read_unaligned(bytes)

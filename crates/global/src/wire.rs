@@ -43,7 +43,6 @@ pub(crate) const MOST_UNDER_WAY: usize = MORE;
 
 const LENGTH_BITS: u32 = 6;
 
-/// The first word of every message.
 #[derive(Clone, Copy)]
 pub(crate) struct Header {
     /// An offset in the receiver's heap; in a reply, a position in the value.
@@ -70,7 +69,6 @@ impl Header {
     }
 }
 
-/// The handlers of one space.
 #[derive(Clone, Copy)]
 pub(crate) struct Wire {
     ended: Request<u64>,

@@ -18,7 +18,6 @@ use crate::{HoldOut, Selection};
 /// A cell, or the name of a column, and its position in the text.
 type Cell<'a> = (usize, &'a str);
 
-/// The role of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Input,
@@ -401,7 +400,6 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// The contents of a row.
 struct Row<'a> {
     point: Vec<f64>,
     value: f64,

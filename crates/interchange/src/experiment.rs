@@ -13,7 +13,6 @@ use crate::place::Problems;
 /// An experiment as read from a file.
 #[derive(Debug, Default)]
 pub(crate) struct Experiment {
-    /// Names of the parameters.
     pub(crate) parameters: Vec<String>,
     /// The measurements in the order of the file.
     pub(crate) measurements: Vec<Measurement>,

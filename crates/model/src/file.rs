@@ -94,7 +94,6 @@ impl FileModels {
 /// The most bytes of a file of models: sets of fifty models have less than one percent of it.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// A file that was read.
 struct Set {
     set: ModelSet,
     /// The resolved set, or the error. A library that differs is reported first.

@@ -119,7 +119,6 @@ fn seconds(bytes: usize, bandwidth: f64) -> Time {
 
 /// Statistics of the paths between all pairs of nodes.
 struct Ways {
-    /// Mean hops.
     hops: f64,
     /// The mean time of a packet from queue to queue.
     mean: Time,

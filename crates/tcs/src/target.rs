@@ -514,7 +514,6 @@ impl Target {
         faults
     }
 
-    /// The simulated machine in this target's shape.
     pub(crate) fn host(&self) -> Option<SimulatedMachine> {
         let mut machine = self.machine.as_deref()?.clone();
         machine.topology = match self.shape {
@@ -525,7 +524,6 @@ impl Target {
         Some(machine)
     }
 
-    /// A number of cycles as simulated time.
     pub(crate) fn time(&self, clocks: f64) -> Time {
         Time::from_seconds(self.seconds(clocks))
     }

@@ -73,7 +73,6 @@ fn wrong(seed: usize, nodes: usize) -> Result<(), String> {
     }
 }
 
-/// One of the MPI processes.
 fn inside(case: &str) -> Result<(), Error> {
     launch(|node| {
         let apart = std::env::args().any(|word| word == APART);

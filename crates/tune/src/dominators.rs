@@ -54,7 +54,6 @@ impl Dominators {
         self.level[node] != NONE
     }
 
-    /// The node's depth in the dominator tree.
     pub(crate) fn level(&self, node: usize) -> usize {
         self.level[node]
     }

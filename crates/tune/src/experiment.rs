@@ -196,7 +196,6 @@ impl Experiment {
         self.spent
     }
 
-    /// True if executions are currently timed.
     pub(crate) fn is_timing(&self) -> bool {
         self.timing
     }

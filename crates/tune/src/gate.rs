@@ -25,7 +25,6 @@ pub(crate) struct Gate {
     times: Vec<[Vec<f64>; 2]>,
     /// Number of executions averaged in each of those times.
     weights: Vec<f64>,
-    /// Number of complete pairs.
     pairs: usize,
     /// The configuration of a pair's second evaluation, if that is due, and the times of the first.
     /// A later run begins with a whole pair.
@@ -99,7 +98,6 @@ impl Gate {
         }
     }
 
-    /// True if every pair is complete.
     pub(crate) fn is_even(&self) -> bool {
         self.second.is_none() && self.first.is_none()
     }

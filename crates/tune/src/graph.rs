@@ -25,7 +25,6 @@ pub(crate) struct Graph {
     pub(crate) full: bool,
 }
 
-/// A call site in the graph.
 #[derive(Debug)]
 pub(crate) struct GraphNode {
     pub(crate) site: Option<Site>,
@@ -154,7 +153,6 @@ impl Graph {
         fits
     }
 
-    /// The node of a site.
     pub(crate) fn find(&self, site: &Site) -> Option<usize> {
         self.by_site.get(site).copied()
     }

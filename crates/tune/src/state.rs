@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use strata_model::{Platform, cache_folder, count, sha256_hex, write_atomically};
 
-/// The version of the format.
 const VERSION: u32 = 1;
 
 /// The most bytes of a file: one site has some kilobytes.
@@ -93,7 +92,6 @@ fn usual_file(program: &str, identity: &Identity, end: &str) -> Result<PathBuf, 
     Ok(folder.join("tune").join(&machine[..16]).join(format!("{name}-{}{end}.json", identity.nodes)))
 }
 
-/// Reads a tuner's file.
 fn read(text: &str) -> Result<State, String> {
     let state: State = serde_json::from_str(text).map_err(|error| match error.classify() {
         serde_json::error::Category::Eof => "it is cut short".to_owned(),

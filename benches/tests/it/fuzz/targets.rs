@@ -26,7 +26,6 @@ use specc::{curves, lang, map};
 
 use super::specs::try_everything;
 
-/// A format.
 pub(crate) struct Target {
     /// Its name, and that of its folders.
     pub(crate) name: &'static str,
@@ -47,7 +46,6 @@ impl Target {
     }
 }
 
-/// All of them.
 pub(crate) const TARGETS: [Target; 13] = [
     Target { name: "specs", share: 5, check: specs },
     Target { name: "models", share: 3, check: models },
@@ -119,7 +117,6 @@ fn keeps_models(set: &ModelSet) {
     same(&ModelSet::read(&text).expect("a set that was written is read"), set, &text);
 }
 
-/// Everything that is done with a set.
 fn use_models(set: &ModelSet) {
     let Ok(resolved) = set.resolve() else { return };
     for model in &set.models {

@@ -152,7 +152,6 @@ pub fn each(node: &mut Node, collective: Collective, bytes: usize, of: usize) ->
     }
 }
 
-/// Waits for `bytes` bytes at the port.
 fn wait(node: &mut Node, bytes: usize) {
     node.expect::<u8>(PORT, bytes);
     node.wait_for_port(PORT);

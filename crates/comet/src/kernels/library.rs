@@ -132,7 +132,6 @@ mod calls {
     use super::Call;
     use crate::suite::{WINDOW, calls, first_calls};
 
-    /// The other rank of a pair.
     const PEER: usize = 1;
 
     /// One node's part in a kernel.
@@ -343,7 +342,6 @@ mod calls {
         })
     }
 
-    /// The message of a rank.
     fn message(from: usize, bytes: usize) -> Vec<u8> {
         (0..bytes).map(|at| expected(from, at)).collect()
     }
@@ -424,7 +422,6 @@ mod calls {
         black_box(state);
     }
 
-    /// The memory of a collective.
     struct Memory {
         mine: Vec<u8>,
         one: Vec<u8>,

@@ -96,7 +96,6 @@ pub fn contention(node: &mut Node, bytes: usize, load: usize, crossing: Crossing
 /// peak (Ganapati 1993, §4.1: "less than a third" of 60 MFLOPS).
 const CYCLES: f64 = 4.0;
 
-/// Adds a scaled vector to another one.
 fn daxpy(node: &mut Node, y: &mut [f64], x: &[f64]) {
     node.compute_always(CYCLES * y.len() as f64, || {
         y.iter_mut().zip(x).for_each(|(y, x)| *y += 1e-9 * x);

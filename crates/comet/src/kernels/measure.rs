@@ -28,7 +28,6 @@ const MOST: f64 = 1e8;
 /// measures nothing of few operations.
 const GROWTH: usize = 100;
 
-/// Number of estimates.
 const GUESSES: usize = 6;
 
 /// The step above which a clock is coarse, in s: timings of only a few steps are meaningless.
@@ -100,7 +99,6 @@ pub(super) struct Instrument {
 }
 
 impl Instrument {
-    /// Calibrates the clock.
     pub(super) fn new(node: &mut Node) -> Self {
         let coarse = node.local::<Trial>().tick;
         let clock = Self { coarse, cost: 0.0, tick: 0.0 };
@@ -154,7 +152,6 @@ impl Instrument {
         self.now(node) - start - self.cost
     }
 
-    /// The least length of a timing.
     fn batch(&self) -> f64 {
         BATCH.max(TICKS * self.tick)
     }
@@ -290,7 +287,6 @@ fn of_one<N: DerefMut<Target = Node>>(
     ((seconds - empty_loop(node, count)) / count as f64).max(0.0)
 }
 
-/// The time of the empty loop.
 fn empty_loop(node: &Node, count: usize) -> f64 {
     if node.is_simulated() {
         return 0.0;

@@ -62,7 +62,6 @@ struct Mine {
 }
 
 impl Mine {
-    /// The slot of the direction's next message.
     fn slot(&mut self, direction: usize) -> &'static Slot {
         self.turns[direction] += 1;
         &SLOTS[direction][self.turns[direction] % 2]

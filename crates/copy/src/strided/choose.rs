@@ -116,7 +116,6 @@ impl Distance {
         }
     }
 
-    /// A measured stride of this class.
     const fn stride(self, block: usize) -> usize {
         match self {
             Self::Near => block + 8,

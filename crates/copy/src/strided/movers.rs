@@ -45,7 +45,6 @@ impl<'a> Blocks<'a> {
         Ok(Self { to: &mut to[..span], from, to_step: stride, from_step: block, block, count })
     }
 
-    /// Moves contiguous blocks, or a single block.
     #[inline(always)]
     pub(super) fn move_as_one(self) {
         copy_hinted(Hint::default(), self.to, self.from);

@@ -16,7 +16,6 @@ const TEXT: RGBColor = RGBColor(40, 40, 40);
 const LINE: RGBColor = RGBColor(120, 120, 120);
 const FONT: &str = "sans-serif";
 
-/// Draws into a string of SVG.
 pub(super) fn svg(
     height: u32,
     paint: impl for<'a> FnOnce(&Area<'a>) -> Result<(), Failure>,

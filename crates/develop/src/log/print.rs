@@ -39,7 +39,6 @@ impl Head {
 }
 
 impl Display for Log {
-    /// The whole file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.head.print_log(f)?;
         self.entries.iter().try_for_each(|entry| entry.print(f))

@@ -36,7 +36,6 @@ impl Head {
 }
 
 impl Display for Trace {
-    /// The whole file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.head.print_trace(f)?;
         if let Some(clock) = self.clock {

@@ -101,7 +101,6 @@ impl PlainModel {
         L::define(&format!("{}_shift_{k}", self.name), None, &arguments, Returns::Number, &body)
     }
 
-    /// A call of another model's function.
     fn call_of<L: Language>(&self, site: &Site, suffix: &str, names: &BTreeMap<String, String>) -> String {
         let name = names.get(&site.model).map_or("m_", String::as_str);
         let arguments: Vec<String> = site.arguments.iter().map(|a| self.value::<L>(a)).collect();

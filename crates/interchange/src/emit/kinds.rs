@@ -64,7 +64,6 @@ impl Enums {
         self.0.iter().map(one).collect()
     }
 
-    /// The enumeration of an input, in Rust.
     pub(super) fn rust(&self, input: &str) -> String {
         let Some(kind) = self.find(input) else { return String::new() };
         let names: Vec<String> = kind.names.iter().map(|name| pascal(name)).collect();

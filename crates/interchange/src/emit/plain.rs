@@ -16,7 +16,6 @@ use strata_model::set::{Check, Correction, Formula, Model, ModelSet, Nodes, SetE
 use super::interval::call;
 use super::library::{PlainLibrary, libraries};
 
-/// The result type of a function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Returns {
     /// A time in seconds, or none.
@@ -32,7 +31,6 @@ pub(super) trait Language {
     /// Conjunction, disjunction.
     const AND: &'static str;
     const OR: &'static str;
-    /// A number, finite or not.
     fn number(value: f64) -> String;
     /// A condition as the number 1 or 0.
     fn truth(condition: &str) -> String;
@@ -135,7 +133,6 @@ impl PlainModel {
         }
     }
 
-    /// The function of the time.
     pub(super) fn seconds<L: Language>(&self, names: &BTreeMap<String, String>) -> String {
         let at = self.formula.correction.iter().flat_map(|correction| &correction.at);
         let read: Vec<&Expr> =
@@ -198,7 +195,6 @@ impl PlainModel {
         std::iter::once(nodes).chain(ranges).chain(checks).collect()
     }
 
-    /// The addends of the formula.
     pub(super) fn addends<L: Language>(&self) -> Vec<String> {
         let mut addends = Vec::new();
         let mut rest = &self.formula.nodes.fix(&self.formula.mean);

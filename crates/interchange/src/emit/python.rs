@@ -199,7 +199,6 @@ pub fn python(set: &ModelSet) -> Result<String, SetError> {
     Ok(text + &body)
 }
 
-/// The function that chooses.
 fn choice(library: &PlainLibrary, enums: &Enums) -> String {
     let PlainLibrary { called, name, inputs, candidates, .. } = library;
     if let Some(why) = library.refused() {

@@ -102,7 +102,6 @@ pub(crate) fn read(
 /// As many benchmarks whose names differ in numbers alone are one over an input.
 const ALIKE: usize = 3;
 
-/// One input and its value.
 type Input = (String, f64);
 
 /// The measurements read so far. Benchmarks of one file may have different inputs.

@@ -9,7 +9,6 @@ use crate::place::{Problems, offset, short};
 /// Begins a file of version 2.
 const VERSION_2: &str = "rule-file-version-2";
 
-/// A number with its place.
 #[derive(Clone, Copy)]
 struct Token<'a> {
     text: &'a str,

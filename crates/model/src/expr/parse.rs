@@ -66,7 +66,6 @@ impl Waiting {
     }
 }
 
-/// A tree and its height.
 type Tall = (Expr, usize);
 
 struct Parser<'a> {
@@ -157,7 +156,6 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A name, or a call.
     fn name(&mut self) -> Result<Tall, ExprError> {
         let start = self.at;
         self.skip(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -230,7 +228,6 @@ impl<'a> Parser<'a> {
         op.map(|op| (op, self.since(start).1))
     }
 
-    /// Consumes a symbol, if it is next.
     fn take(&mut self, symbol: &str) -> bool {
         let found = self.text[self.at..].starts_with(symbol);
         if found {

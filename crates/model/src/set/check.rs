@@ -20,7 +20,6 @@ pub(super) fn check_name(place: &str, name: &str) -> Result<(), SetError> {
     Ok(())
 }
 
-/// Checks that names are valid and distinct.
 pub(super) fn check_names<'a>(
     place: &str,
     names: impl Iterator<Item = &'a String> + Clone,

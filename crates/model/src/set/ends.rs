@@ -14,13 +14,11 @@ use strata_select::table::Parameter;
 /// The ends of a parameter's range.
 #[derive(Clone, Debug)]
 pub struct Ends {
-    /// The parameter's name.
     name: String,
     /// Over the library's inputs, `P`, `logP`, `sqrtP` and `cores`.
     first: Expr,
     last: Expr,
     programs: [Program; 2],
-    /// The number of the library's inputs.
     inputs: usize,
     /// Whether `cores` stands for the machine's cores: no input has the name.
     reads_cores: bool,

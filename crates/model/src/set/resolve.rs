@@ -111,7 +111,6 @@ impl Resolved {
     }
 }
 
-/// The sum of coefficients times terms.
 fn linear(terms: &[(f64, Expr)]) -> Expr {
     let mut sum: Option<Expr> = None;
     for (coefficient, term) in terms {

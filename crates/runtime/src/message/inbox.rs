@@ -4,7 +4,6 @@
 use super::handlers::{Handlers, OnReply, OnRequest, Outbox, QUIET, Replied, Requested};
 use crate::transport::{Network, Packet, Part};
 
-/// A node's handlers and unfinished messages.
 pub(crate) struct Inbox {
     requests: Vec<OnRequest>,
     replies: Vec<OnReply>,

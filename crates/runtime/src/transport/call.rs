@@ -139,7 +139,6 @@ impl Call {
         Self { root: u32::try_from(to).unwrap_or(u32::MAX), ..Self::plain(action, place) }
     }
 
-    /// The operation.
     pub(crate) fn action(&self) -> Action {
         let [action, ..] = self.what.to_ne_bytes();
         decode(action)

@@ -9,7 +9,6 @@ use std::fmt;
 /// Number of bytes kept from the end of a file name.
 const FILE: usize = 48;
 
-/// Size of a header in bytes.
 pub(crate) const HEADER: usize = 24 + FILE;
 
 /// A call without the address of its place.
@@ -17,7 +16,6 @@ pub(crate) const HEADER: usize = 24 + FILE;
 pub(crate) struct Header([u64; HEADER / 8]);
 
 impl Header {
-    /// The header of a call.
     pub(crate) fn new(call: &Call) -> Self {
         let mut header = Self([0; HEADER / 8]);
         header.0[2] = u64::from(call.place.line());

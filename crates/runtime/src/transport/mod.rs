@@ -228,7 +228,6 @@ impl dyn Endpoint + '_ {
         self.place().0
     }
 
-    /// The number of nodes.
     pub(crate) fn size(&self) -> usize {
         self.place().1
     }
@@ -250,7 +249,6 @@ impl dyn Endpoint + '_ {
         self.put_by(Way::Usual, call, to, port, offset, contents);
     }
 
-    /// A whole barrier.
     pub(crate) fn barrier(&mut self, call: Call) {
         self.collective(call, Collective::InPlace(Operation::Barrier, &mut []));
     }
@@ -263,7 +261,6 @@ impl dyn Endpoint + '_ {
 
 /// The additional interface of a simulated machine: a clock for each node, and charges for work.
 pub(crate) trait Simulated {
-    /// This node's clock.
     fn clock(&self) -> SimulatedClock;
     /// Charges this node for `work`, unless its time is to be measured. The error states why its
     /// time is unknown.

@@ -21,7 +21,6 @@ impl Network {
     /// Both, in the order of `as usize`.
     pub(crate) const BOTH: [Self; 2] = [Self::Request, Self::Reply];
 
-    /// The other network.
     pub(crate) fn other(self) -> Self {
         match self {
             Self::Request => Self::Reply,
@@ -39,7 +38,6 @@ pub(crate) enum Networks {
 }
 
 impl Networks {
-    /// True if `network` is one of them.
     pub(crate) fn has(self, network: Network) -> bool {
         self == Self::Both || self == Self::Only(network)
     }
@@ -51,7 +49,6 @@ impl Networks {
 pub(crate) struct Packet {
     /// The node that sent it; transports fill it in.
     pub(crate) from: u32,
-    /// The number of its handler.
     pub(crate) handler: u16,
     /// The number of data bytes in use.
     pub(crate) length: u8,
@@ -93,7 +90,6 @@ impl Packet {
         packet
     }
 
-    /// The data bytes in use.
     pub(crate) fn bytes(&self) -> &[u8] {
         &bytemuck::bytes_of(&self.data)[..usize::from(self.length).min(PACKET)]
     }
@@ -104,7 +100,6 @@ impl Packet {
         (self.length, self.part) = (bytes.len() as u8, part as u8);
     }
 
-    /// Its part of the message.
     pub(crate) fn part(&self) -> Part {
         match self.part {
             0 => Part::Whole,

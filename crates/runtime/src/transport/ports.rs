@@ -57,7 +57,6 @@ impl Ports {
         !self.arrived.is_empty()
     }
 
-    /// The arrivals since the last call.
     pub(crate) fn take_news(&mut self) -> Vec<(usize, usize)> {
         std::mem::take(&mut self.arrived)
     }

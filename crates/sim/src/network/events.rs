@@ -44,7 +44,6 @@ impl Event {
         }
     }
 
-    /// The kind and the id.
     pub(super) fn word(self) -> u64 {
         self.what
     }
@@ -153,7 +152,6 @@ impl Events {
         self.front.insert(at, event);
     }
 
-    /// Puts an event into its bucket.
     fn insert(&mut self, event: Event) {
         let level = level(event.time, self.last);
         let digit = (event.time.0 >> (level as u32 * DIGIT)) as usize % DIGITS;

@@ -187,7 +187,6 @@ impl<T> fmt::Debug for Network<T> {
 struct Traffic {
     sent: u64,
     received: u64,
-    /// Packets in the network.
     waiting: usize,
     /// Packets in its receive queues.
     arrived: [u32; CHANNELS],

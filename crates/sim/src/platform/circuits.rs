@@ -53,7 +53,6 @@ const CYCLES: RangeInclusive<f64> = 0.0..=1e9;
 const COUNT: RangeInclusive<usize> = 1..=1 << 20;
 
 impl Circuits {
-    /// The table `[circuits]`.
     pub(super) fn read(mut table: Fields<'_>) -> Option<Self> {
         let mut cycles = |key: &str, example: &str| table.number(key, CYCLES, example);
         let overhead = cycles("overhead_cycles", "36");

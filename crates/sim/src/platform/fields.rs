@@ -185,7 +185,6 @@ impl<'a> Fields<'a> {
         self.whole(key, value, &range)
     }
 
-    /// Whole numbers in `range`, at least one.
     pub(super) fn counts(
         &mut self,
         key: &str,
@@ -208,7 +207,6 @@ impl<'a> Fields<'a> {
         self.list(key, found, example, |fields, value| fields.megabytes(key, value))
     }
 
-    /// A text, with its position.
     pub(super) fn text(&mut self, key: &str, example: &str) -> Option<(&'a str, Range<usize>)> {
         let (_, value) = self.require(key, example)?;
         let DeValue::String(text) = value.get_ref() else {
@@ -245,7 +243,6 @@ impl<'a> Fields<'a> {
         found
     }
 
-    /// `true` or `false`.
     pub(super) fn flag(&mut self, key: &str, example: &str) -> Option<bool> {
         let (_, value) = self.require(key, example)?;
         let DeValue::Boolean(flag) = value.get_ref() else {
@@ -269,7 +266,6 @@ impl<'a> Fields<'a> {
         self.head.clone()
     }
 
-    /// Records a fault.
     pub(super) fn fault(&self, fault: Fault) {
         self.faults.borrow_mut().push(fault);
     }

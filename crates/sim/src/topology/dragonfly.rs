@@ -17,11 +17,8 @@ use crate::platform::Link;
 /// `(r · (groups - 1) + d - 1) / global` and ends at the switch where link `r` back starts.
 #[derive(Debug)]
 pub(super) struct Dragonfly {
-    /// Nodes of a switch.
     nodes: u32,
-    /// Switches of a group.
     switches: u32,
-    /// Global links of a switch.
     global: u32,
     groups: u32,
     /// Number of global links between two groups.
@@ -32,11 +29,8 @@ pub(super) struct Dragonfly {
 
 /// The sizes of a group.
 pub(super) struct Group {
-    /// Nodes of a switch.
     pub(super) nodes: usize,
-    /// Switches of a group.
     pub(super) switches: usize,
-    /// Global links of a switch.
     pub(super) global: usize,
 }
 
@@ -93,7 +87,6 @@ impl Dragonfly {
         (switch / self.switches, switch % self.switches)
     }
 
-    /// The distance between two groups.
     fn distance(&self, from: u32, to: u32) -> u32 {
         (to + self.groups - from) % self.groups
     }

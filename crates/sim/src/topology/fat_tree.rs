@@ -22,7 +22,6 @@ pub(super) struct FatTree {
     latency: Time,
     /// The levels, from the nodes' switches to the root.
     levels: Vec<Level>,
-    /// The position of each switch.
     places: Vec<Spot>,
 }
 

@@ -16,7 +16,6 @@ const RING: u32 = 3;
 /// Marks the absence of a link, at the edge of a mesh.
 const EDGE: u32 = u32::MAX;
 
-/// The largest number of dimensions.
 const MOST: usize = 3;
 
 /// A mesh or torus. Switch `x + extent₀ · (y + extent₁ · z)` is at (x, y, z), node `i` at switch
@@ -26,7 +25,6 @@ pub(super) struct Grid {
     extents: Vec<u32>,
     wrap: bool,
     link: Link,
-    /// The position of each switch.
     places: Vec<[u32; MOST]>,
     /// For each switch and dimension the links down and up.
     links: Vec<u32>,

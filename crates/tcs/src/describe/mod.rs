@@ -59,7 +59,6 @@ pub struct Task {
     pub(crate) messages: bool,
 }
 
-/// A network of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NetworkOf {
     pub(crate) tag: Tag,
@@ -106,7 +105,6 @@ pub(crate) struct SetOf {
     pub(crate) networks: Vec<Tag>,
 }
 
-/// An external port of a task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Port {
     pub(crate) name: String,
@@ -115,7 +113,6 @@ pub(crate) struct Port {
     pub(crate) inward: bool,
 }
 
-/// A child of a task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ChildOf {
     pub(crate) name: String,

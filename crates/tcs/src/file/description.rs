@@ -10,7 +10,6 @@ use std::fs;
 use std::path::Path;
 use strata_model::{sha256_hex, write_atomically};
 
-/// The version of the file's format.
 const VERSION: u32 = 1;
 
 /// All that the linker is given: an application, its root task, a machine, and options.

@@ -8,7 +8,6 @@ use std::fs;
 use std::path::Path;
 use strata_model::{sha256_hex, write_atomically};
 
-/// The version of the file's format.
 const VERSION: u32 = 1;
 
 /// The characters of a digest in messages.

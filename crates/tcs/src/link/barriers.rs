@@ -70,7 +70,6 @@ pub(super) fn barriers(
     members.filter_map(|(chosen, id)| chosen.map(|(_, member)| Membership { id, ..member })).collect()
 }
 
-/// A kind of signals of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// The machine's hardware barrier.

@@ -72,7 +72,6 @@ pub(super) fn delays(target: &Target, instances: &mut [Instance], connections: &
 struct Others {
     /// By link: the number of its group.
     groups: BTreeMap<usize, usize>,
-    /// The members of each group.
     members: Vec<BTreeSet<usize>>,
 }
 

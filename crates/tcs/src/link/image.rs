@@ -16,7 +16,6 @@ pub struct Image {
     pub(crate) target: Target,
     /// Instances, parents before children; the root is the first.
     pub(crate) instances: Vec<Instance>,
-    /// The connections of all instances.
     pub(crate) connections: Vec<Linked>,
     pub(crate) barriers: Vec<Membership>,
     pub(crate) switch: Mode,
@@ -39,9 +38,7 @@ pub(crate) struct Instance {
     pub(crate) parent: Option<usize>,
     /// The machine's cells, by the task's.
     pub(crate) cells: Vec<usize>,
-    /// The children's instances, by the task's children.
     pub(crate) children: Vec<usize>,
-    /// Connections, by the task's ports.
     pub(crate) ports: Vec<usize>,
     /// Index of the task's first connection.
     pub(crate) first: usize,
@@ -56,7 +53,6 @@ pub(crate) struct Instance {
     pub(crate) together: usize,
 }
 
-/// A set of an instance.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SetImage {
     pub(crate) tag: Name,
@@ -71,11 +67,9 @@ pub(crate) struct SetImage {
 pub(crate) struct Part {
     /// Indices of connections of the image, with their paths.
     pub(crate) connections: Vec<(usize, Path)>,
-    /// The guarantee of each connection.
     pub(crate) guaranteed: Vec<Guarantee>,
 }
 
-/// The guarantee of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Guarantee {
     /// Rate in bytes a cycle; `None` if the rates of the machine's links are not known.

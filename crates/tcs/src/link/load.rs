@@ -93,7 +93,6 @@ impl Load {
 pub(super) struct Loads {
     /// Each instance's own sets: the greatest use.
     pub(super) sets: Vec<Load>,
-    /// The external connections between its children.
     pub(super) wires: Vec<Load>,
     /// Its descendants.
     pub(super) below: Vec<Load>,

@@ -100,7 +100,6 @@ impl<'a> Fabric<'a> {
         }
     }
 
-    /// Advances all DMA transfers.
     pub(super) fn advance(&mut self, node: &mut Node) {
         match self {
             Self::Shared(shared) => shared.advance(),
@@ -288,7 +287,6 @@ impl<'a> Shared<'a> {
         self.wait_for(node, self.awaited(connection, true), |this| this.has_room(connection, rest))
     }
 
-    /// Receives a message.
     #[inline]
     #[track_caller]
     pub(super) fn receive(&mut self, node: &mut Node, connection: usize, sink: &mut impl Sink) {

@@ -19,7 +19,6 @@ pub(super) const APART: usize = 16;
 /// The bytes of a word.
 const WORD: usize = size_of::<u64>();
 
-/// One cell's memory.
 pub(super) struct Memory {
     words: SharedWords,
     /// Where this cell lends memory to the senders of its connections, by these; empty if cells are

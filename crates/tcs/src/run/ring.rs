@@ -153,7 +153,6 @@ fn after(count: u64, piece: usize) -> u64 {
     count + piece.next_multiple_of(ALIGN) as u64
 }
 
-/// The sending end of a ring.
 pub(super) struct Sender {
     ring: Ring,
     next: u64,
@@ -257,13 +256,11 @@ pub(super) enum Taken {
     Announced(Loan),
 }
 
-/// The loan of memory for a message.
 #[derive(Clone)]
 pub(super) struct Loan {
     pub(super) desk: LendingDesk,
     /// Its number: that of the line which announces the message.
     pub(super) number: u64,
-    /// The message's bytes.
     pub(super) bytes: usize,
 }
 
@@ -287,7 +284,6 @@ impl Loan {
     }
 }
 
-/// The receiving end of a ring.
 pub(super) struct Receiver {
     ring: Ring,
     next: u64,
@@ -404,7 +400,6 @@ fn pull(receiver: &mut Receiver, came: &mut Vec<u8>) -> bool {
 mod tests {
     use super::*;
 
-    /// The bytes of message `number`.
     fn message(number: u64, length: usize) -> Vec<u8> {
         (0..length).map(|at| (number as usize * 31 + at) as u8).collect()
     }

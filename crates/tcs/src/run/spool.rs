@@ -133,7 +133,6 @@ impl<'a> Transfer<'a> {
         self.ended = true;
     }
 
-    /// The bytes still to send.
     pub(super) fn rest(&self) -> &[u8] {
         self.buffer.bytes().get(self.at..).unwrap_or_default()
     }
@@ -181,7 +180,6 @@ impl<'a> Spools<'a> {
         self.next
     }
 
-    /// The first unfinished transfer after this one.
     pub(super) fn first_after(&self, number: u64) -> Option<u64> {
         self.transfers.range(number + 1..).next().map(|(number, _)| *number)
     }

@@ -33,7 +33,6 @@ const SELDOM: u32 = 64;
 /// One cell's wait: the cell, the wait's number there, the last rendezvous, and what is awaited.
 type Wait = [u64; 4];
 
-/// What a cell waits for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Awaits {
     /// The others at a rendezvous.
@@ -151,7 +150,6 @@ impl<'a> Watch<'a> {
         self.image
     }
 
-    /// The cell comes to a rendezvous.
     #[inline]
     pub(super) fn come(&mut self, place: u64) {
         self.place = place;
@@ -243,7 +241,6 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// A wait in words.
     fn text(&self, wait: &Wait) -> String {
         let [cell, _, place, what] = *wait;
         let place = place::text(self.image, place);

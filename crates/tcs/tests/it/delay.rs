@@ -21,7 +21,6 @@ struct Flow {
     /// The share of a link that is reserved; `None`: it sends all the time.
     share: Option<f64>,
     depth: usize,
-    /// Bytes of a message.
     bytes: usize,
 }
 

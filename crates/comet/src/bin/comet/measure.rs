@@ -85,7 +85,6 @@ pub(crate) fn comet(given: &Comet) -> Result<(), Failure> {
     comparing::compare((before, &read(before)?), (after, &results), &how)
 }
 
-/// Measures on several numbers of nodes.
 fn over_nodes(given: &Comet, numbers: &BTreeSet<u32>, output: &Path) -> Result<(), Failure> {
     if given.compare.is_some() {
         let why = "--compare: measure one number of nodes, or compare their folders by --read";
@@ -131,7 +130,6 @@ fn shown(results: &Results, format: CometForm) -> String {
     }
 }
 
-/// The kernels that were asked for.
 fn chosen(given: &Comet) -> Result<Vec<&'static Kernel>, Failure> {
     let names: Vec<&str> = suite::KERNELS.iter().map(|kernel| kernel.name).collect();
     for name in &given.kernels {
@@ -173,7 +171,6 @@ fn tell_left_out(left_out: &[LeftOut]) {
     told.iter().for_each(|(why, models)| tell!("left out: {}: {why}", models.join(", ")));
 }
 
-/// A run of the benchmark.
 struct Run<'a> {
     given: &'a Comet,
     campaign: Campaign<'a>,
@@ -194,7 +191,6 @@ impl Run<'_> {
         self.interrupt.count() > self.before
     }
 
-    /// Seconds of the budget that are left.
     fn left(&self) -> f64 {
         self.given.budget.as_secs_f64() - self.start.elapsed().as_secs_f64()
     }
@@ -284,7 +280,6 @@ fn loads(results: &Results) -> Vec<i64> {
     sizes.into_iter().flatten().map(|size| size.round() as i64).collect()
 }
 
-/// What was measured so far.
 struct Taken {
     samples: Samples,
     digest: String,

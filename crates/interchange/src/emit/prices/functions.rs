@@ -5,7 +5,6 @@ use strata_model::codegen::{Scope, snake};
 use super::whole::{Operation, Whole, grouped, sum};
 use super::{Price, Prices, origin};
 
-/// A function of a model.
 struct Function {
     docs: Vec<String>,
     name: String,

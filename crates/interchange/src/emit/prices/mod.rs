@@ -152,7 +152,6 @@ impl Prices {
         Ok(row)
     }
 
-    /// A coefficient rounded up.
     fn whole(&mut self, model: &Model, term: &str, exact: f64) -> Result<f64, String> {
         if exact < 0.0 {
             return Err(format!(
@@ -212,7 +211,6 @@ fn simple(model: &Model, set: &ModelSet) -> Result<Vec<PriceTerm>, String> {
 }
 
 impl Price {
-    /// The lines of documentation of its function.
     fn docs(&self) -> Vec<String> {
         let promise = self
             .bound

@@ -202,7 +202,6 @@ impl LibraryThresholds {
         format!("Library `{}`{by}{held}{failed}{beside}", self.library)
     }
 
-    /// The range of each input, in words.
     fn ranges(&self) -> String {
         let range = |input: &ThresholdInput| {
             format!("{} from {} to {}", input.name, number_text(input.low), number_text(input.high))
@@ -279,7 +278,6 @@ impl Threshold {
         Some(format!("95 %: {}", ends(self.interval?)))
     }
 
-    /// What other values lose, in words.
     fn loss_text(&self) -> String {
         let flat = self.flat.map(|flat| format!("flat: {}", flat_text(flat)));
         let off =

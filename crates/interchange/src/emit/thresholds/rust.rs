@@ -41,7 +41,6 @@ pub fn rust(sets: &[Thresholds]) -> String {
 /// A library, and where its thresholds were measured.
 type Measured<'a> = (&'a LibraryThresholds, Option<&'a Platform>);
 
-/// The module of a library.
 fn module(name: &str, all: &[Measured<'_>], enums: &Enums) -> String {
     let mut ways: Vec<ThresholdWay> = Vec::new();
     for way in all.iter().flat_map(|(one, _)| &one.ways) {
@@ -246,7 +245,6 @@ fn choose_head(one: &LibraryThresholds, enums: &Enums) -> String {
     )
 }
 
-/// The names of the arguments.
 fn arguments(one: &LibraryThresholds) -> Vec<String> {
     let mut scope = Scope::with(&["at", "machine", "choose"]);
     one.inputs.iter().map(|input| scope.claim(&snake(&input.name), &[""])).collect()
@@ -267,7 +265,6 @@ fn names(one: &LibraryThresholds) -> Vec<String> {
         .collect()
 }
 
-/// The type of an argument.
 fn typed(input: &ThresholdInput, enums: &Enums) -> String {
     enums.class(&input.name).unwrap_or_else(|| kind(input).to_owned())
 }

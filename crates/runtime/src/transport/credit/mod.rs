@@ -31,7 +31,6 @@ pub(crate) const PUT: usize = 2;
 /// The number of messages of each kind that were taken, modulo 2^16.
 pub(crate) type Counts = [u16; 3];
 
-/// One node's credits with all others.
 pub(crate) struct Credits {
     peers: Vec<Peer>,
     /// Nodes to which the counts must be sent in a separate message.

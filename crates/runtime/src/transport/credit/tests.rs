@@ -187,7 +187,6 @@ impl Pair {
         oldest.map_or(0, |oldest| (oldest + WRAP + over).saturating_sub(self.sent(node, kind)))
     }
 
-    /// The invariants that hold at any time.
     fn check(&mut self) {
         for node in [0, 1] {
             for (kind, limit) in LIMITS.into_iter().enumerate() {

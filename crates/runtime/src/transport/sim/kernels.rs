@@ -31,7 +31,6 @@ impl PartialEq for Kernels {
 }
 
 impl Kernels {
-    /// The built-in kernels.
     pub(crate) fn built_in() -> Arc<Self> {
         static KERNELS: OnceLock<Arc<Kernels>> = OnceLock::new();
         let none = || Self { digest: String::new(), all: BTreeMap::new() };

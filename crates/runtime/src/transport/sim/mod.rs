@@ -97,7 +97,6 @@ impl Sim {
         self.world.charge(self.rank, time);
     }
 
-    /// Charges for a failed poll.
     fn poll_failed(&mut self, channel: Channel) {
         self.world.poll_failed(self.rank, channel);
     }
@@ -124,7 +123,6 @@ impl Sim {
         Ok(())
     }
 
-    /// Receives the next packet of a channel.
     fn take(&mut self, channel: Channel) -> Option<Arrival<Payload>> {
         let state = self.world.sync(self.rank);
         self.world.take(state, self.rank, channel)

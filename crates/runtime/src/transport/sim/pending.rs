@@ -199,7 +199,6 @@ impl Sim {
         }
     }
 
-    /// Removes the complete collective.
     fn completed(&self) -> Option<PendingCollective> {
         let mut in_flight = self.world.in_flight[self.rank].borrow_mut();
         let pending = in_flight.pending.take()?;

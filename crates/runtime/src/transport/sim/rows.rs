@@ -79,7 +79,6 @@ impl Row {
         (row, lengths)
     }
 
-    /// The block for node `to`.
     pub(super) fn take(&mut self, to: usize) -> RawBlock {
         match self {
             Self::None => RawBlock::default(),

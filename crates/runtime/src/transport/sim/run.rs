@@ -23,7 +23,6 @@ thread_local! {
     static WORLD: RefCell<Option<Rc<World>>> = const { RefCell::new(None) };
 }
 
-/// The result of a simulation.
 pub(crate) struct Outcome<T> {
     pub(crate) results: Vec<T>,
     /// The time at which each node's program ended.

@@ -5,7 +5,6 @@ use crate::work::Computing;
 use std::sync::Arc;
 use strata_sim::platform::SimulatedMachine;
 
-/// The parameters of a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Setup {
     pub(crate) platform: Arc<SimulatedMachine>,

@@ -12,11 +12,17 @@ use crate::transport::contributions::CollectiveKind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MessageStep {
     /// Sends this many bytes.
-    Send { to: usize, bytes: usize },
-    /// Waits for the message of this node.
-    Receive { from: usize },
+    Send {
+        to: usize,
+        bytes: usize,
+    },
+    Receive {
+        from: usize,
+    },
     /// Combines this many bytes with its own.
-    Combine { bytes: usize },
+    Combine {
+        bytes: usize,
+    },
 }
 
 /// The steps of a node in a collective. They follow from a few values: a list would be memory that

@@ -77,7 +77,6 @@ pub(super) struct Shown {
     pub(super) woken: bool,
 }
 
-/// The state of a simulation.
 pub(super) struct State {
     pub(super) network: Network<Payload>,
     pub(super) nodes: Vec<Shown>,
@@ -103,13 +102,11 @@ pub(super) enum CaughtUp<'a> {
     Failed,
 }
 
-/// A simulation.
 pub(super) struct World {
     pub(super) platform: Arc<SimulatedMachine>,
     pub(super) kernels: Arc<Kernels>,
     pub(super) computing: Computing,
     pub(super) state: RefCell<State>,
-    /// The nodes' clocks, in ps.
     pub(super) clocks: Rc<[Cell<u64>]>,
     /// The number of steps after which the simulation is stopped.
     limit: u64,
@@ -210,7 +207,6 @@ impl World {
         }
     }
 
-    /// Charges for a failed poll.
     pub(super) fn poll_failed(&self, node: usize, channel: Channel) {
         let mut known = self.polls[node].get();
         let tells = known.tells(self.time(node), channel);

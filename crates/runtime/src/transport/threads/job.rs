@@ -290,7 +290,6 @@ impl Job {
         self.channels[from * self.size() + to].get_or_init(|| Box::new(Channel::new()))
     }
 
-    /// The packets to node `to` on `network`.
     #[inline]
     pub(super) fn packets(&self, to: usize, network: Network) -> &Packets {
         self.rings[2 * to + network as usize].get_or_init(|| Box::new(Packets::new()))
@@ -387,7 +386,6 @@ impl Job {
         &self.async_or.0
     }
 
-    /// Keeps memory until all nodes have ended.
     pub(super) fn retain(&self, loan: Loan) {
         self.retained.lock().unwrap_or_else(PoisonError::into_inner).push(loan);
     }
@@ -533,7 +531,6 @@ impl Job {
         }
     }
 
-    /// Registers the calling thread as node `rank`.
     pub(super) fn enter(&self, rank: usize) {
         self.parkers.enter(rank);
     }

@@ -70,7 +70,6 @@ impl<T, const N: usize> Queue<T, N> {
         self.head.0.load(Ordering::Relaxed) == self.tail.0.load(Ordering::Acquire)
     }
 
-    /// True if a push would be rejected.
     pub(super) fn is_full(&self) -> bool {
         self.tail.0.load(Ordering::Relaxed).wrapping_sub(self.head.0.load(Ordering::Acquire)) == N
     }

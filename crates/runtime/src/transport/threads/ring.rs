@@ -111,7 +111,6 @@ impl<const N: usize> Ring<N> {
         self.slots[head % N].sequence.load(Ordering::Acquire) == head.wrapping_add(1)
     }
 
-    /// True if a push would find room.
     pub(super) fn has_room(&self) -> bool {
         let tail = self.tail.0.load(Ordering::Relaxed);
         self.slots[tail % N].sequence.load(Ordering::Acquire).wrapping_sub(tail) as isize >= 0

@@ -36,7 +36,6 @@ const FEWEST_SPINS: u32 = if UNDER_LOOM { 0 } else { 16 };
 /// A node's wait is its number times this, and the number of its polls of memory, of which a node
 /// that sleeps has none.
 const POLLS: u64 = 1 << 32;
-/// Number of yields before sleeping.
 const YIELDS: u32 = if UNDER_LOOM { 0 } else { 200 };
 
 /// A node's parker; padded, so that going to sleep touches no other node's cache line.
@@ -54,7 +53,6 @@ struct Parker {
     thread: OnceLock<Thread>,
 }
 
-/// The parkers of all nodes.
 pub(super) struct Parkers {
     parkers: Box<[Parker]>,
     /// Number of nodes that are asleep or about to be: while it is 0, waking costs one read of a

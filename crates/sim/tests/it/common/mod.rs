@@ -70,7 +70,6 @@ pub(crate) fn topologies() -> Vec<(Topology, bool)> {
     ]
 }
 
-/// A packet to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message {
     pub(crate) to: usize,

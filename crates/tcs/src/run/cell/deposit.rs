@@ -45,7 +45,6 @@ impl Cell<'_> {
         }
     }
 
-    /// Sends blocks into open memory.
     #[track_caller]
     pub(crate) fn send_deposits<T: Pod>(
         &mut self,
