@@ -5,7 +5,7 @@
 //! a transfer is a sum of constants. The library that reserves them (`strata-tcs`) computes their
 //! times from these constants.
 
-use super::fields::Fields;
+use super::fields::{Fields, record};
 use std::ops::RangeInclusive;
 
 /// The costs and numbers of connections over reserved circuits. Times are in cycles of the
@@ -54,41 +54,24 @@ const COUNT: RangeInclusive<usize> = 1..=1 << 20;
 
 impl Circuits {
     pub(super) fn read(mut table: Fields<'_>) -> Option<Self> {
-        let mut cycles = |key: &str, example: &str| table.number(key, CYCLES, example);
-        let overhead = cycles("overhead_cycles", "36");
-        let hop = cycles("hop_cycles", "5");
-        let spool = cycles("spool_cycles", "106");
-        let spool_word = cycles("spool_word_cycles", "3");
-        let barrier_startup = cycles("barrier_startup_cycles", "62");
-        let barrier_send = cycles("barrier_send_cycles", "1.5");
-        let barrier_latency = cycles("barrier_latency_cycles", "8.7");
-        let barrier_receive = cycles("barrier_receive_cycles", "1.5");
-        let barrier_dimension = cycles("barrier_dimension_cycles", "222");
-        let reconfigure = cycles("reconfigure_cycles", "152");
-        let task_change = cycles("task_change_cycles", "130");
-        let restore = cycles("restore_cycles", "69");
-        let slots = table.count("slots", COUNT, "15");
-        let barriers = table.count("barriers", COUNT, "4");
-        let barrier_peers = table.count("barrier_peers", COUNT, "1");
-        let shared_turns = table.flag("shared_turns", "true");
-        table.finish();
-        Some(Self {
-            overhead: overhead?,
-            hop: hop?,
-            slots: slots?,
-            spool: spool?,
-            spool_word: spool_word?,
-            shared_turns: shared_turns?,
-            barriers: barriers?,
-            barrier_peers: barrier_peers?,
-            barrier_startup: barrier_startup?,
-            barrier_send: barrier_send?,
-            barrier_latency: barrier_latency?,
-            barrier_receive: barrier_receive?,
-            barrier_dimension: barrier_dimension?,
-            reconfigure: reconfigure?,
-            task_change: task_change?,
-            restore: restore?,
+        let cycles = |table: &mut Fields<'_>, key: &str, example: &str| table.number(key, CYCLES, example);
+        record!(table => Self {
+            overhead: cycles(&mut table, "overhead_cycles", "36"),
+            hop: cycles(&mut table, "hop_cycles", "5"),
+            spool: cycles(&mut table, "spool_cycles", "106"),
+            spool_word: cycles(&mut table, "spool_word_cycles", "3"),
+            barrier_startup: cycles(&mut table, "barrier_startup_cycles", "62"),
+            barrier_send: cycles(&mut table, "barrier_send_cycles", "1.5"),
+            barrier_latency: cycles(&mut table, "barrier_latency_cycles", "8.7"),
+            barrier_receive: cycles(&mut table, "barrier_receive_cycles", "1.5"),
+            barrier_dimension: cycles(&mut table, "barrier_dimension_cycles", "222"),
+            reconfigure: cycles(&mut table, "reconfigure_cycles", "152"),
+            task_change: cycles(&mut table, "task_change_cycles", "130"),
+            restore: cycles(&mut table, "restore_cycles", "69"),
+            slots: table.count("slots", COUNT, "15"),
+            barriers: table.count("barriers", COUNT, "4"),
+            barrier_peers: table.count("barrier_peers", COUNT, "1"),
+            shared_turns: table.flag("shared_turns", "true"),
         })
     }
 }

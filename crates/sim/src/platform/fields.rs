@@ -33,6 +33,19 @@ const UNITS: [(&str, Option<f64>); 3] = [("cycles", None), ("ns", Some(1e-9)), (
 /// The position of a key, and its value.
 type Found<'a> = (Range<usize>, &'a Spanned<DeValue<'a>>);
 
+/// A value of fields that are read from a table, all of them before the first that is missing ends
+/// it: every fault is reported.
+/// `checks` are about fields together.
+macro_rules! record {
+    ($table:ident => $type:ident { $($field:ident: $read:expr),+ $(,)? } $($checks:block)?) => {{
+        $(let $field = $read;)+
+        $($checks)?
+        $table.finish();
+        Some($type { $($field: $field?),+ })
+    }};
+}
+pub(super) use record;
+
 /// One table of the file.
 pub(super) struct Fields<'a> {
     /// Its name in messages: "`[link]`".
@@ -141,8 +154,16 @@ impl<'a> Fields<'a> {
         Some(Time::ZERO)
     }
 
-    /// The default of an optional key that is absent; the key counts as known.
-    pub(super) fn absent<T>(&mut self, key: &str, value: T) -> Option<T> {
+    /// What `read` makes of a key that may be absent; absent it is `value`, and counts as known.
+    pub(super) fn or<T>(
+        &mut self,
+        key: &str,
+        value: T,
+        read: impl FnOnce(&mut Self) -> Option<T>,
+    ) -> Option<T> {
+        if self.entries.contains_key(key) {
+            return read(self);
+        }
         self.known.push(key.to_owned());
         Some(value)
     }

@@ -10,7 +10,7 @@ use strata_model::{closest, sha256_hex};
 use toml::de::DeTable;
 
 use super::error::{Fault, FaultKind, Faults, MachineError};
-use super::fields::{self, Fields};
+use super::fields::{self, Fields, record};
 use super::{
     Circuits, Control, Cpu, Dma, Host, Interface, Interrupts, Link, SimulatedMachine, Slices, Topology,
     built_in,
@@ -176,64 +176,74 @@ fn or_none<T>(table: Option<Option<T>>) -> Option<Option<T>> {
 }
 
 fn name(file: &mut Fields<'_>) -> Option<String> {
-    let (text, at) = file.text("name", "\"cm5\"")?;
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if text.is_empty() || text.len() > 64 || !text.chars().all(good) {
-        file.fault(Fault {
-            kind: FaultKind::Range,
-            message: "this cannot be a platform's name".into(),
-            span: at,
-            label: "1 to 64 letters, digits, `-`, `_` or `.`".into(),
-            help: "take a short word, for example `name = \"cm5\"`".into(),
-        });
-        return None;
-    }
-    Some(text.into())
+    let is_name = |text: &str| (1..=64).contains(&text.len()) && text.chars().all(good);
+    let label = "1 to 64 letters, digits, `-`, `_` or `.`";
+    let help = "take a short word, for example `name = \"cm5\"`";
+    line(file, ("name", "\"cm5\""), is_name, ["this cannot be a platform's name", label, help])
 }
 
 fn summary(file: &mut Fields<'_>) -> Option<String> {
-    let (text, at) = file.text("summary", "\"Thinking Machines CM-5\"")?;
-    if text.trim().is_empty() || text.len() > 200 || text.chars().any(char::is_control) {
-        file.fault(Fault {
-            kind: FaultKind::Range,
-            message: "the summary is not a line".into(),
-            span: at,
-            label: "1 to 200 bytes, no line feeds".into(),
-            help: "say in a line what the machine is".into(),
-        });
+    let is_line =
+        |text: &str| !text.trim().is_empty() && text.len() <= 200 && !text.chars().any(char::is_control);
+    let help = "say in a line what the machine is";
+    let fault = ["the summary is not a line", "1 to 200 bytes, no line feeds", help];
+    line(file, ("summary", "\"Thinking Machines CM-5\""), is_line, fault)
+}
+
+/// A text that is `good`; else a fault with this message, label and help.
+fn line(
+    file: &mut Fields<'_>,
+    (key, example): (&str, &str),
+    good: impl Fn(&str) -> bool,
+    fault: [&str; 3],
+) -> Option<String> {
+    let (text, span) = file.text(key, example)?;
+    if !good(text) {
+        let [message, label, help] = fault.map(str::to_owned);
+        file.fault(Fault { kind: FaultKind::Range, message, span, label, help });
         return None;
     }
     Some(text.into())
 }
 
 fn cpu(mut table: Fields<'_>) -> Option<Cpu> {
-    let frequency = table.number("frequency_mhz", 0.001..=1e6, "33");
-    let kernel_factor = table.number("kernel_factor", FACTORS, "1");
-    table.finish();
-    Some(Cpu { frequency: frequency? * 1e6, kernel_factor: kernel_factor? })
+    record!(table => Cpu {
+        frequency: table.number("frequency_mhz", 0.001..=1e6, "33").map(|mhz| mhz * 1e6),
+        kernel_factor: table.number("kernel_factor", FACTORS, "1"),
+    })
 }
 
 fn interface(mut table: Fields<'_>) -> Option<Interface> {
-    let send = table.time("send", "27");
-    let send_byte = table.time("send_byte", "0");
-    let after_send = table.time("after_send", "0");
-    let receive = table.time("receive", "50");
-    let receive_byte = table.time("receive_byte", "0");
-    let failed_poll = table.time("failed_poll", "10");
-    let dispatch = table.time("dispatch", "12");
-    let block_setup = table.time("block_setup", "0");
-    let combine_call = table.optional_time("combine_call", "190");
-    let combine_word = table.time("combine_word", "10");
-    let packet = table.count("packet_bytes", 1..=PACKET, "16");
-    let header = table.count("header_bytes", 0..=PACKET, "4");
-    let latency = table.time("latency", "0");
-    let send_queue = table.count("send_queue_packets", QUEUE, "2");
-    let receive_queue = table.count("receive_queue_packets", QUEUE, "2");
-    let holds_place = match table.place("holds_place") {
-        Some(_) => table.flag("holds_place", "true"),
-        None => table.absent("holds_place", false),
-    };
-    for (byte, what) in [(send_byte, "send_byte"), (receive_byte, "receive_byte")] {
+    record!(table => Interface {
+        send: table.time("send", "27"),
+        send_byte: table.time("send_byte", "0"),
+        after_send: table.time("after_send", "0"),
+        receive: table.time("receive", "50"),
+        receive_byte: table.time("receive_byte", "0"),
+        failed_poll: table.time("failed_poll", "10"),
+        dispatch: table.time("dispatch", "12"),
+        block_setup: table.time("block_setup", "0"),
+        combine_call: table.optional_time("combine_call", "190"),
+        combine_word: table.time("combine_word", "10"),
+        packet: table.count("packet_bytes", 1..=PACKET, "16"),
+        header: table.count("header_bytes", 0..=PACKET, "4"),
+        latency: table.time("latency", "0"),
+        send_queue: table.count("send_queue_packets", QUEUE, "2"),
+        receive_queue: table.count("receive_queue_packets", QUEUE, "2"),
+        holds_place: table.or("holds_place", false, |table| table.flag("holds_place", "true")),
+    } {
+        check_interface(&table, [send_byte, receive_byte], packet, failed_poll);
+    })
+}
+
+fn check_interface(
+    table: &Fields<'_>,
+    bytes: [Option<Time>; 2],
+    packet: Option<usize>,
+    failed_poll: Option<Time>,
+) {
+    for (byte, what) in bytes.into_iter().zip(["send_byte", "receive_byte"]) {
         let (Some(byte), Some(packet)) = (byte, packet) else { continue };
         if byte.times(packet as u64).seconds() > fields::LONGEST {
             table.fault(Fault {
@@ -257,162 +267,94 @@ fn interface(mut table: Fields<'_>) -> Option<Interface> {
                     .into(),
         });
     }
-    table.finish();
-    Some(Interface {
-        send: send?,
-        send_byte: send_byte?,
-        after_send: after_send?,
-        receive: receive?,
-        receive_byte: receive_byte?,
-        failed_poll: failed_poll?,
-        dispatch: dispatch?,
-        block_setup: block_setup?,
-        combine_call: combine_call?,
-        combine_word: combine_word?,
-        packet: packet?,
-        header: header?,
-        latency: latency?,
-        send_queue: send_queue?,
-        receive_queue: receive_queue?,
-        holds_place: holds_place?,
-    })
 }
 
 fn host(mut table: Fields<'_>) -> Option<Host> {
-    let nodes = table.count("nodes", SWITCH, "4");
-    let bandwidth = table.bandwidth("bandwidth_mb_per_s", "10000");
-    let latency = table.time("latency", "100");
-    table.finish();
-    Some(Host { nodes: nodes?, bandwidth: bandwidth?, latency: latency? })
+    record!(table => Host {
+        nodes: table.count("nodes", SWITCH, "4"),
+        bandwidth: table.bandwidth("bandwidth_mb_per_s", "10000"),
+        latency: table.time("latency", "100"),
+    })
 }
 
 fn link(mut table: Fields<'_>) -> Option<Link> {
-    let bandwidth = table.bandwidth("bandwidth_mb_per_s", "20");
-    let latency = table.time("latency", "7");
-    let buffer = table.count("buffer_packets", QUEUE, "1");
-    let cut_through = table.word("switching", &[("cut-through", true), ("store-and-forward", false)]);
-    let networks = match table.place("networks") {
-        Some(_) => table.count("networks", 1..=2, "2"),
-        None => table.absent("networks", 1),
-    };
-    table.finish();
-    Some(Link {
-        bandwidth: bandwidth?,
-        latency: latency?,
-        buffer: buffer?,
-        cut_through: cut_through?,
-        networks: networks?,
+    record!(table => Link {
+        bandwidth: table.bandwidth("bandwidth_mb_per_s", "20"),
+        latency: table.time("latency", "7"),
+        buffer: table.count("buffer_packets", QUEUE, "1"),
+        cut_through: table.word("switching", &[("cut-through", true), ("store-and-forward", false)]),
+        networks: table.or("networks", 1, |table| table.count("networks", 1..=2, "2")),
     })
 }
 
 fn control(mut table: Fields<'_>) -> Option<Control> {
-    let barrier = table.time("barrier", "140");
-    let combine = table.time("combine", "150");
-    let combine_word = table.time("combine_word", "49");
-    let broadcast = table.time("broadcast", "90");
-    let broadcast_word = table.time("broadcast_word", "49");
-    let pipelined = table.flag("pipelined", "true");
-    table.finish();
-    Some(Control {
-        barrier: barrier?,
-        combine: combine?,
-        combine_word: combine_word?,
-        broadcast: broadcast?,
-        broadcast_word: broadcast_word?,
-        pipelined: pipelined?,
+    record!(table => Control {
+        barrier: table.time("barrier", "140"),
+        combine: table.time("combine", "150"),
+        combine_word: table.time("combine_word", "49"),
+        broadcast: table.time("broadcast", "90"),
+        broadcast_word: table.time("broadcast_word", "49"),
+        pipelined: table.flag("pipelined", "true"),
     })
 }
 
 fn dma(mut table: Fields<'_>) -> Option<Dma> {
-    let setup = table.time("setup", "100");
-    let least = table.count("least_bytes", 1..=PACKET, "100");
-    let after = match table.optional_time("after", "100") {
-        Some(Time::ZERO) => Some(None),
-        after => after.map(Some),
-    };
-    let receive = table.optional_time("receive", "100");
-    let request_hop = table.optional_time("request_hop", "100");
-    let receives_short = match table.place("receives_short") {
-        Some(_) => table.flag("receives_short", "true"),
-        None => Some(true),
-    };
-    table.finish();
-    Some(Dma {
-        setup: setup?,
-        after: after?,
-        least: least?,
-        receive: receive?,
-        request_hop: request_hop?,
-        receives_short: receives_short?,
+    record!(table => Dma {
+        setup: table.time("setup", "100"),
+        least: table.count("least_bytes", 1..=PACKET, "100"),
+        after: table.optional_time("after", "100").map(|after| (after != Time::ZERO).then_some(after)),
+        receive: table.optional_time("receive", "100"),
+        request_hop: table.optional_time("request_hop", "100"),
+        receives_short: table.or("receives_short", true, |table| table.flag("receives_short", "true")),
     })
 }
 
 fn interrupts(mut table: Fields<'_>) -> Option<Interrupts> {
-    let every = table.time("every", "550000");
-    let time = table.time("time", "1000");
-    let together = table.flag("together", "true");
-    if let (Some(every), Some(time)) = (every, time)
-        && time >= every
-    {
-        table.fault(Fault {
-            kind: FaultKind::Range,
-            message: "interrupts leave the program no time".into(),
-            span: table.head(),
-            label: "`time` is not shorter than `every`".into(),
-            help: "for example `every_us = 16667` and `time_us = 30`".into(),
-        });
-    }
-    table.finish();
-    Some(Interrupts { every: every?, time: time?, together: together? })
+    record!(table => Interrupts {
+        every: table.time("every", "550000"),
+        time: table.time("time", "1000"),
+        together: table.flag("together", "true"),
+    } {
+        if let (Some(every), Some(time)) = (every, time)
+            && time >= every
+        {
+            table.fault(Fault {
+                kind: FaultKind::Range,
+                message: "interrupts leave the program no time".into(),
+                span: table.head(),
+                label: "`time` is not shorter than `every`".into(),
+                help: "for example `every_us = 16667` and `time_us = 30`".into(),
+            });
+        }
+    })
 }
 
 fn slices(mut table: Fields<'_>) -> Option<Slices> {
-    let dilation = table.number("dilation", 0.0..=100.0, "0.21");
-    let deviation = table.number("deviation", 0.0..=100.0, "0.1");
-    let full = table.number("full_packets", 0.001..=1e6, "10");
-    table.finish();
-    Some(Slices { dilation: dilation?, deviation: deviation?, full: full? })
+    record!(table => Slices {
+        dilation: table.number("dilation", 0.0..=100.0, "0.21"),
+        deviation: table.number("deviation", 0.0..=100.0, "0.1"),
+        full: table.number("full_packets", 0.001..=1e6, "10"),
+    })
 }
 
-/// The kinds of topology, by their keyword in the file.
-#[derive(Clone, Copy)]
-enum TopologyKind {
-    Crossbar,
-    Switch,
-    Bus,
-    FatTree,
-    Mesh,
-    Torus,
-    Hypercube,
-    Dragonfly,
-}
+/// Reads the keys of a topology besides its kind.
+type ReadTopology = fn(&mut Fields<'_>) -> Option<Topology>;
 
-const KINDS: [(&str, TopologyKind); 8] = [
-    ("fat-tree", TopologyKind::FatTree),
-    ("mesh", TopologyKind::Mesh),
-    ("torus", TopologyKind::Torus),
-    ("hypercube", TopologyKind::Hypercube),
-    ("dragonfly", TopologyKind::Dragonfly),
-    ("crossbar", TopologyKind::Crossbar),
-    ("switch", TopologyKind::Switch),
-    ("bus", TopologyKind::Bus),
+const KINDS: [(&str, ReadTopology); 8] = [
+    ("fat-tree", fat_tree),
+    ("mesh", |table| grid(table, false)),
+    ("torus", |table| grid(table, true)),
+    ("hypercube", |_| Some(Topology::Hypercube)),
+    ("dragonfly", dragonfly),
+    ("crossbar", |_| Some(Topology::Crossbar)),
+    ("switch", |table| Some(Topology::Switch { backplane: table.bandwidth("backplane_mb_per_s", "312")? })),
+    ("bus", |_| Some(Topology::Bus)),
 ];
 
 fn topology(mut table: Fields<'_>) -> Option<Topology> {
     // If the kind is unknown, so are its other keys.
-    let kind = table.word("kind", &KINDS)?;
-    let topology = match kind {
-        TopologyKind::Crossbar => Some(Topology::Crossbar),
-        TopologyKind::Bus => Some(Topology::Bus),
-        TopologyKind::Hypercube => Some(Topology::Hypercube),
-        TopologyKind::Switch => {
-            table.bandwidth("backplane_mb_per_s", "312").map(|backplane| Topology::Switch { backplane })
-        }
-        TopologyKind::FatTree => fat_tree(&mut table),
-        TopologyKind::Mesh => grid(&mut table, false),
-        TopologyKind::Torus => grid(&mut table, true),
-        TopologyKind::Dragonfly => dragonfly(&mut table),
-    };
+    let read = table.word("kind", &KINDS)?;
+    let topology = read(&mut table);
     table.finish();
     topology
 }
