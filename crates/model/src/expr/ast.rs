@@ -240,61 +240,47 @@ impl Expr {
         self.names().is_empty() && self.calls().is_empty()
     }
 
-    /// The same expression with calls of one argument of `function` replaced, the innermost first.
-    #[must_use]
-    pub fn replace_calls(&self, function: &str, replace: &dyn Fn(&Self) -> Self) -> Self {
-        let inner = |e: &Self| Box::new(e.replace_calls(function, replace));
+    /// The same operation on operands or arguments that `change` makes of these.
+    fn map_children(&self, change: &dyn Fn(&Self) -> Self) -> Self {
+        let within = |part: &Self| Box::new(change(part));
         let kind = match &self.kind {
-            ExprKind::Number(_) | ExprKind::Name(_) => return self.clone(),
-            ExprKind::Unary(op, a) => ExprKind::Unary(*op, inner(a)),
-            ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, inner(a), inner(b)),
+            kind @ (ExprKind::Number(_) | ExprKind::Name(_)) => kind.clone(),
+            ExprKind::Unary(op, a) => ExprKind::Unary(*op, within(a)),
+            ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, within(a), within(b)),
             ExprKind::Call { name, arguments } => {
-                let arguments: Vec<Self> = arguments.iter().map(|a| *inner(a)).collect();
-                if let ([argument], true) = (arguments.as_slice(), name == function) {
-                    return replace(argument);
-                }
-                ExprKind::Call { name: name.clone(), arguments }
+                ExprKind::Call { name: name.clone(), arguments: arguments.iter().map(change).collect() }
             }
         };
         Self { kind, span: self.span }
     }
 
+    /// The same expression with calls of one argument of `function` replaced, the innermost first.
+    #[must_use]
+    pub fn replace_calls(&self, function: &str, replace: &dyn Fn(&Self) -> Self) -> Self {
+        let replaced = self.map_children(&|part| part.replace_calls(function, replace));
+        match &replaced.kind {
+            ExprKind::Call { name, arguments } if name == function && arguments.len() == 1 => {
+                replace(&arguments[0])
+            }
+            _ => replaced,
+        }
+    }
+
     /// The same expression with each name replaced for which `replace` has an expression.
     #[must_use]
     pub fn substitute(&self, replace: &dyn Fn(&str) -> Option<Self>) -> Self {
-        let kind = match &self.kind {
-            ExprKind::Name(name) => return replace(name).unwrap_or_else(|| self.clone()),
-            ExprKind::Number(value) => ExprKind::Number(*value),
-            ExprKind::Unary(op, a) => ExprKind::Unary(*op, Box::new(a.substitute(replace))),
-            ExprKind::Binary(op, a, b) => {
-                ExprKind::Binary(*op, Box::new(a.substitute(replace)), Box::new(b.substitute(replace)))
-            }
-            ExprKind::Call { name, arguments } => ExprKind::Call {
-                name: name.clone(),
-                arguments: arguments.iter().map(|argument| argument.substitute(replace)).collect(),
-            },
-        };
-        Self { kind, span: self.span }
+        let replaced = self.as_name().and_then(replace);
+        replaced.unwrap_or_else(|| self.map_children(&|part| part.substitute(replace)))
     }
 
     /// The same expression with names in place of what they stand for: at each place the last of
     /// `names` whose value stands there.
     #[must_use]
     pub fn with_names(&self, names: &[(String, Self)]) -> Self {
-        let within = |part: &Self| Box::new(part.with_names(names));
-        if let Some((name, _)) = names.iter().rfind(|(_, value)| value == self) {
-            return Self { kind: ExprKind::Name(name.clone()), span: self.span };
+        match names.iter().rfind(|(_, value)| value == self) {
+            Some((name, _)) => Self { kind: ExprKind::Name(name.clone()), span: self.span },
+            None => self.map_children(&|part| part.with_names(names)),
         }
-        let kind = match &self.kind {
-            ExprKind::Number(_) | ExprKind::Name(_) => return self.clone(),
-            ExprKind::Unary(op, a) => ExprKind::Unary(*op, within(a)),
-            ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, within(a), within(b)),
-            ExprKind::Call { name, arguments } => ExprKind::Call {
-                name: name.clone(),
-                arguments: arguments.iter().map(|argument| argument.with_names(names)).collect(),
-            },
-        };
-        Self { kind, span: self.span }
     }
 
     /// Whether the value is a whole number if `P` and the names for which `integral` holds are.

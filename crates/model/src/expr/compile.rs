@@ -143,7 +143,7 @@ impl Values<'_> {
             },
             ExprKind::Unary(op, a) => {
                 let a = self.of(a)?;
-                Ok(self.apply(Op::of_unary(*op), a, a))
+                Ok(self.apply(Op::Unary(*op), a, a))
             }
             ExprKind::Binary(BinaryOp::Add | BinaryOp::Subtract, ..) => self.sum(expr),
             ExprKind::Binary(op, a, b) => self.two(Op::of_binary(*op, a, b), a, b),
@@ -190,7 +190,11 @@ impl Values<'_> {
         let (first, others) = addends(expr);
         if let [(negative, only)] = others[..] {
             let (a, b) = (self.of(first)?, self.of(only)?);
-            return Ok(self.apply(if negative { Op::Subtract } else { Op::Add }, a, b));
+            return Ok(self.apply(
+                Op::Binary(if negative { BinaryOp::Subtract } else { BinaryOp::Add }),
+                a,
+                b,
+            ));
         }
         let mut terms = Vec::with_capacity(others.len() + 1);
         let start = if factors(first).len() > 1 {

@@ -20,7 +20,7 @@ impl Expr {
         Ok(match &self.kind {
             ExprKind::Number(number) => *number,
             ExprKind::Name(name) => value(name).ok_or_else(|| unknown(name))?,
-            ExprKind::Unary(op, a) => Op::of_unary(*op).apply(a.eval(value)?, 0.0),
+            ExprKind::Unary(op, a) => Op::Unary(*op).apply(a.eval(value)?, 0.0),
             ExprKind::Binary(op, a, b) => {
                 Op::of_binary(*op, a, b).apply_power_aware(a.eval(value)?, b.eval(value)?)
             }

@@ -8,24 +8,8 @@ use strata_select::table::holds;
 /// One step of arithmetic on at most two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Op {
-    Negate,
-    Not,
-    Or,
-    And,
-    Equal,
-    NotEqual,
-    Less,
-    LessEqual,
-    Greater,
-    GreaterEqual,
-    ShiftLeft,
-    ShiftRight,
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Remainder,
-    Power,
+    Unary(UnaryOp),
+    Binary(BinaryOp),
     Square,
     Cube,
     PowerOfTwo,
@@ -37,24 +21,24 @@ impl Op {
     #[inline(always)]
     pub(super) fn apply(self, a: f64, b: f64) -> f64 {
         match self {
-            Self::Negate => -a,
-            Self::Not => f64::from(!holds(a)),
-            Self::Or => f64::from(holds(a) || holds(b)),
-            Self::And => f64::from(holds(a) && holds(b)),
-            Self::Equal => f64::from(a == b),
-            Self::NotEqual => f64::from(a != b),
-            Self::Less => f64::from(a < b),
-            Self::LessEqual => f64::from(a <= b),
-            Self::Greater => f64::from(a > b),
-            Self::GreaterEqual => f64::from(a >= b),
-            Self::ShiftLeft => a * power_of_two(b),
-            Self::ShiftRight => (a / power_of_two(b)).floor(),
-            Self::Add => a + b,
-            Self::Subtract => a - b,
-            Self::Multiply => a * b,
-            Self::Divide => a / b,
-            Self::Remainder => a % b,
-            Self::Power => a.powf(b),
+            Self::Unary(UnaryOp::Negate) => -a,
+            Self::Unary(UnaryOp::Not) => f64::from(!holds(a)),
+            Self::Binary(BinaryOp::Or) => f64::from(holds(a) || holds(b)),
+            Self::Binary(BinaryOp::And) => f64::from(holds(a) && holds(b)),
+            Self::Binary(BinaryOp::Equal) => f64::from(a == b),
+            Self::Binary(BinaryOp::NotEqual) => f64::from(a != b),
+            Self::Binary(BinaryOp::Less) => f64::from(a < b),
+            Self::Binary(BinaryOp::LessEqual) => f64::from(a <= b),
+            Self::Binary(BinaryOp::Greater) => f64::from(a > b),
+            Self::Binary(BinaryOp::GreaterEqual) => f64::from(a >= b),
+            Self::Binary(BinaryOp::ShiftLeft) => a * power_of_two(b),
+            Self::Binary(BinaryOp::ShiftRight) => (a / power_of_two(b)).floor(),
+            Self::Binary(BinaryOp::Add) => a + b,
+            Self::Binary(BinaryOp::Subtract) => a - b,
+            Self::Binary(BinaryOp::Multiply) => a * b,
+            Self::Binary(BinaryOp::Divide) => a / b,
+            Self::Binary(BinaryOp::Remainder) => a % b,
+            Self::Binary(BinaryOp::Power) => a.powf(b),
             Self::Square => a * a,
             Self::Cube => a * a * a,
             Self::PowerOfTwo => power_of_two(a),
@@ -62,39 +46,20 @@ impl Op {
         }
     }
 
-    pub(super) fn of_unary(op: UnaryOp) -> Self {
-        match op {
-            UnaryOp::Negate => Self::Negate,
-            UnaryOp::Not => Self::Not,
-        }
-    }
-
     /// A power of a literal is computed in a cheaper way. The way depends on the text alone, so
     /// that the tree, the program and the emitted Rust take the same one.
     pub(super) fn of_binary(op: BinaryOp, a: &Expr, b: &Expr) -> Self {
-        match op {
-            BinaryOp::Or => Self::Or,
-            BinaryOp::And => Self::And,
-            BinaryOp::Equal => Self::Equal,
-            BinaryOp::NotEqual => Self::NotEqual,
-            BinaryOp::Less => Self::Less,
-            BinaryOp::LessEqual => Self::LessEqual,
-            BinaryOp::Greater => Self::Greater,
-            BinaryOp::GreaterEqual => Self::GreaterEqual,
-            BinaryOp::ShiftLeft => Self::ShiftLeft,
-            BinaryOp::ShiftRight => Self::ShiftRight,
-            BinaryOp::Add => Self::Add,
-            BinaryOp::Subtract => Self::Subtract,
-            BinaryOp::Multiply => Self::Multiply,
-            BinaryOp::Divide => Self::Divide,
-            BinaryOp::Remainder => Self::Remainder,
-            BinaryOp::Power => match (a.as_number(), b.as_number()) {
-                (_, Some(2.0)) => Self::Square,
-                (_, Some(3.0)) => Self::Cube,
-                (Some(2.0), _) => Self::PowerOfTwo,
-                _ => Self::Power,
-            },
+        match (op, a.as_number(), b.as_number()) {
+            (BinaryOp::Power, _, Some(2.0)) => Self::Square,
+            (BinaryOp::Power, _, Some(3.0)) => Self::Cube,
+            (BinaryOp::Power, Some(2.0), _) => Self::PowerOfTwo,
+            _ => Self::Binary(op),
         }
+    }
+
+    /// The operand of `2^b` is `b`.
+    pub(super) fn apply_power_aware(self, a: f64, b: f64) -> f64 {
+        if self == Self::PowerOfTwo { self.apply(b, 0.0) } else { self.apply(a, b) }
     }
 }
 
@@ -107,13 +72,6 @@ fn power_of_two(b: f64) -> f64 {
         f64::from_bits(((whole + 1023) as u64) << 52)
     } else {
         b.exp2()
-    }
-}
-
-impl Op {
-    /// The operand of `2^b` is `b`.
-    pub(super) fn apply_power_aware(self, a: f64, b: f64) -> f64 {
-        if self == Self::PowerOfTwo { self.apply(b, 0.0) } else { self.apply(a, b) }
     }
 }
 
