@@ -78,7 +78,9 @@ pub trait Policy: Send {
     fn next(&mut self, random: &mut Random, config: &mut Config);
     /// Learns the time of `config`, relative to the default's.
     fn learn(&mut self, random: &mut Random, config: &Config, time: f64);
+    /// True if the search has ended.
     fn is_done(&self) -> bool;
+    /// The best configuration so far.
     fn best(&self) -> Config;
     /// The learned state, for a later run.
     fn save(&self) -> Value;
