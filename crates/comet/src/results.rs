@@ -232,23 +232,14 @@ pub struct LogGp {
 
 /// Why results cannot be read.
 #[derive(Debug, Error)]
+#[allow(missing_docs, reason = "each variant's text says what its fields are")]
 pub enum ResultsError {
     /// The file cannot be read.
     #[error("{path}: {source}; `comet -o DIR` writes it")]
-    File {
-        /// The file.
-        path: String,
-        /// The reason.
-        source: std::io::Error,
-    },
+    File { path: String, source: std::io::Error },
     /// It was not written by `comet`.
     #[error("{path}: {reason}; it is no comet.json of this version, measure again with `comet -o DIR`")]
-    Text {
-        /// The file.
-        path: String,
-        /// The reason.
-        reason: String,
-    },
+    Text { path: String, reason: String },
 }
 
 impl Results {

@@ -20,19 +20,14 @@ pub struct LineError {
 /// Why the files of a folder could not be read together.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "each variant's text says what its fields are")]
 pub enum FolderError {
     /// The system reported an error.
     #[error("{}: {error}", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The system's error.
-        error: io::Error,
-    },
+    Io { path: PathBuf, error: io::Error },
     /// There is no file of this kind.
     #[error("{}: there is no `node-NNNN.{ending}` in this folder; a program run with {variable}={} writes them", path.display(), path.display())]
     Empty {
-        /// The folder.
         path: PathBuf,
         /// The pattern of the files' names.
         ending: &'static str,
@@ -45,7 +40,6 @@ pub enum FolderError {
     /// The files do not belong together.
     #[error("{}: {message}", path.display())]
     Together {
-        /// The folder.
         path: PathBuf,
         /// The files concerned, and the reason.
         message: String,

@@ -5,6 +5,7 @@ use thiserror::Error;
 /// Why a space cannot be opened, or an array not allocated; the same on every node.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "each variant's text says what its fields are")]
 pub enum GlobalError {
     /// The heap has no free part of the size.
     #[error(
@@ -14,21 +15,14 @@ pub enum GlobalError {
     Full {
         /// The bytes asked for on each node.
         asked: u64,
-        /// The bytes of the heap.
         heap: u64,
-        /// The bytes that are free.
         free: u64,
         /// The largest free part in bytes.
         largest: u64,
     },
     /// An array or a heap is longer than offsets can address.
     #[error("{elements} elements of {size} bytes are more than a heap can have: offsets have 44 bits")]
-    TooLong {
-        /// The elements on each node.
-        elements: usize,
-        /// The bytes of one element.
-        size: usize,
-    },
+    TooLong { elements: usize, size: usize },
     /// The selection failed: settings or models are invalid.
     #[error("{0}")]
     Select(String),

@@ -9,25 +9,14 @@ use std::path::PathBuf;
 /// returned by `main`.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "each variant's text says what its fields are")]
 pub enum TuneError {
     /// `STRATA_TUNE` has a wrong value.
     #[error("STRATA_TUNE={value}: {reason}; set off, record, tune, record:FILE, tune:FILE or use:FILE")]
-    Setting {
-        /// The value.
-        value: String,
-        /// The fault.
-        reason: String,
-    },
+    Setting { value: String, reason: String },
     /// An option is outside its range.
     #[error("{name} = {value}: {reason}")]
-    Option {
-        /// The option.
-        name: &'static str,
-        /// Its value.
-        value: f64,
-        /// The range.
-        reason: &'static str,
-    },
+    Option { name: &'static str, value: f64, reason: &'static str },
     /// There is no folder for results.
     #[error(
         "there is no cache folder to keep what is found in: set XDG_CACHE_HOME or HOME, or STRATA_TUNE=tune:FILE"
@@ -35,20 +24,10 @@ pub enum TuneError {
     NoFolder,
     /// The file that `use:FILE` names cannot be read.
     #[error("cannot read {}: {source}; a run with STRATA_TUNE=tune:FILE writes one", file.display())]
-    Read {
-        /// The file.
-        file: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
+    Read { file: PathBuf, source: std::io::Error },
     /// A file is not a tuner's, or is incomplete.
     #[error("{}: {reason}; a program whose STRATA_TUNE names it ignores it and begins anew", file.display())]
-    File {
-        /// The file.
-        file: PathBuf,
-        /// The fault.
-        reason: String,
-    },
+    File { file: PathBuf, reason: String },
     /// The results cannot be written.
     #[error("{source}; STRATA_TUNE=tune:FILE names another file")]
     Write {

@@ -13,33 +13,23 @@ use super::program::{Instruction, LARGE, Operator, Product, Program, Registers};
 
 /// Why an expression cannot be compiled.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant's text says what its fields are")]
 pub enum CompileError {
     /// A name that is not among the variables.
     #[error("`{name}` is not known here{}", list(known))]
-    UnknownName {
-        /// The name.
-        name: String,
-        /// The known names.
-        known: Vec<String>,
-        /// The place of the name.
-        span: Span,
-    },
+    UnknownName { name: String, known: Vec<String>, span: Span },
     /// A call of another model, which must be inlined first.
     #[error("`{name}` is neither a built-in function ({}) nor can another model be called here", functions())]
     ModelCall {
         /// The name of the called model.
         name: String,
-        /// The place of the call.
         span: Span,
     },
     /// There are more intermediate values than registers.
     #[error(
         "the expression is too large: it needs {registers} values at once, and there is room for {LARGE}"
     )]
-    TooLarge {
-        /// How many values are needed.
-        registers: usize,
-    },
+    TooLarge { registers: usize },
 }
 
 impl CompileError {

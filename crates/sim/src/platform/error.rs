@@ -9,6 +9,7 @@ use super::built_in;
 
 /// Why a platform is not available.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant's text says what its fields are")]
 pub enum MachineError {
     /// Neither a built-in platform nor a file.
     #[error(
@@ -17,19 +18,13 @@ pub enum MachineError {
         meant.map_or(String::new(), |meant| format!(" (did you mean `{meant}`?)"))
     )]
     Unknown {
-        /// The requested name.
         name: String,
         /// The built-in platform with the most similar name.
         meant: Option<&'static str>,
     },
     /// A file that cannot be read.
     #[error("cannot read the platform file {}: {source}; is the path right?", path.display())]
-    File {
-        /// Its path.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     /// A file that is not a platform.
     #[error(transparent)]
     Faults(#[from] Faults),

@@ -5,6 +5,7 @@ use thiserror::Error;
 /// Why a network is impossible: the number of nodes or the platform is at fault.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "each variant's text says what its fields are")]
 pub enum TopologyError {
     /// A machine without nodes.
     #[error("a machine has at least 1 node, not 0")]
@@ -14,17 +15,13 @@ pub enum TopologyError {
     TooMany {
         /// The kind of topology, and its limit.
         topology: String,
-        /// The nodes requested.
         nodes: usize,
-        /// The most that fit.
         most: usize,
     },
     /// The topology has places only for some numbers of nodes.
     #[error("{nodes} nodes do not fit a {topology}: take {below} or {above}")]
     Count {
-        /// The kind of topology.
         topology: String,
-        /// The nodes requested.
         nodes: usize,
         /// The next smaller number of nodes that fits.
         below: usize,
@@ -36,9 +33,7 @@ pub enum TopologyError {
     Parameter {
         /// Its name, as in the platform's file.
         name: &'static str,
-        /// Its value.
         value: String,
-        /// The requirement.
         needs: &'static str,
     },
     /// The network has more links or buffers than can be numbered.
@@ -46,13 +41,10 @@ pub enum TopologyError {
         "{nodes} nodes make a {topology} with more than {most} {what}: take fewer nodes, or fewer parents of a switch"
     )]
     TooLarge {
-        /// The kind of topology.
         topology: String,
-        /// The nodes requested.
         nodes: usize,
         /// The kind of thing of which there are too many.
         what: &'static str,
-        /// The largest number possible.
         most: usize,
     },
 }
