@@ -10,6 +10,9 @@ pub use choose::{Direction, mover_for};
 use movers::Blocks;
 pub use movers::{Mover, movers};
 
+/// The distances between the beginnings of blocks, in bytes: at the target, and at the source.
+pub(crate) type Steps = (usize, usize);
+
 /// `count` blocks of `block` bytes; each begins `stride` bytes after the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strided {

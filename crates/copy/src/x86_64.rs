@@ -23,6 +23,8 @@ use std::arch::x86_64::{
     _mm512_loadu_si512, _mm512_store_si512, _mm512_storeu_si512, _mm512_stream_si512,
 };
 
+use crate::strided::Steps;
+
 /// A kernel copies `len` bytes from `from` to `to`.
 ///
 /// # Safety
@@ -295,8 +297,7 @@ macro_rules! width {
             unsafe fn moves_of<const VECTORS: usize, const AHEAD: bool>(
                 mut to: *mut u8,
                 mut from: *const u8,
-                to_step: usize,
-                from_step: usize,
+                (to_step, from_step): Steps,
                 block: usize,
                 count: usize,
             ) {
@@ -331,8 +332,7 @@ macro_rules! width {
             pub(crate) unsafe fn moves<const AHEAD: bool>(
                 to: *mut u8,
                 from: *const u8,
-                to_step: usize,
-                from_step: usize,
+                steps: Steps,
                 block: usize,
                 count: usize,
             ) {
@@ -355,7 +355,7 @@ macro_rules! width {
                     _ => moves_of::<16, AHEAD>,
                 };
                 // SAFETY: the caller's, and a block has so many vectors.
-                unsafe { moves(to, from, to_step, from_step, block, count) };
+                unsafe { moves(to, from, steps, block, count) };
             }
         }
     };

@@ -268,7 +268,7 @@ mod tests {
 mod under_loom {
     use super::*;
     use loom::sync::Arc;
-    use loom::thread;
+    use loom::thread::{JoinHandle, spawn};
     use std::sync::atomic::AtomicUsize;
 
     /// Explores a model that counts how often it saw the other thread's writes before it joined
@@ -282,20 +282,23 @@ mod under_loom {
         assert!(seen > 0, "no execution saw what another thread wrote");
     }
 
+    /// Another node, which does this to the segment.
+    fn beside(segment: &Arc<Segment>, program: fn(&Segment)) -> JoinHandle<()> {
+        let segment = Arc::clone(segment);
+        spawn(move || program(&segment))
+    }
+
     /// A node that sees the count of a store sees its bytes, in whole words and in parts.
     #[test]
     fn what_is_counted_has_come() {
         explore(|seen| {
             let segment = Arc::new(Segment::new(16, 2));
-            let sender = {
-                let segment = Arc::clone(&segment);
-                thread::spawn(move || {
-                    segment.write(0, &7u64, Ordering::Relaxed);
-                    segment.has_stored(1, 0, 8);
-                    segment.write(9, &[1u8, 2], Ordering::Relaxed);
-                    segment.has_stored(1, 0, 10);
-                })
-            };
+            let sender = beside(&segment, |segment| {
+                segment.write(0, &7u64, Ordering::Relaxed);
+                segment.has_stored(1, 0, 8);
+                segment.write(9, &[1u8, 2], Ordering::Relaxed);
+                segment.has_stored(1, 0, 10);
+            });
             let stored = segment.stored(0);
             if stored >= 8 {
                 seen.fetch_add(1, Ordering::Relaxed);
@@ -313,15 +316,12 @@ mod under_loom {
     fn what_is_counted_apart_has_come() {
         explore(|seen| {
             let segment = Arc::new(Segment::new(16, 2));
-            let sender = {
-                let segment = Arc::clone(&segment);
-                thread::spawn(move || {
-                    segment.write(0, &7u64, Ordering::Relaxed);
-                    segment.has_stored(1, 3, 8);
-                    segment.write(8, &8u64, Ordering::Relaxed);
-                    segment.has_stored(1, 0, 8);
-                })
-            };
+            let sender = beside(&segment, |segment| {
+                segment.write(0, &7u64, Ordering::Relaxed);
+                segment.has_stored(1, 3, 8);
+                segment.write(8, &8u64, Ordering::Relaxed);
+                segment.has_stored(1, 0, 8);
+            });
             if segment.stored(0) == 8 {
                 seen.fetch_add(1, Ordering::Relaxed);
                 assert_eq!((segment.stored(3), segment.read::<u64>(8)), (8, 8));
@@ -337,10 +337,7 @@ mod under_loom {
     fn parts_of_a_word_are_all_kept() {
         loom::model(|| {
             let segment = Arc::new(Segment::new(8, 2));
-            let other = {
-                let segment = Arc::clone(&segment);
-                thread::spawn(move || segment.write(0, &[1u8; 3], Ordering::Relaxed))
-            };
+            let other = beside(&segment, |segment| segment.write(0, &[1u8; 3], Ordering::Relaxed));
             segment.write(3, &[2u8; 3], Ordering::Relaxed);
             other.join().unwrap();
             assert_eq!(segment.read::<[u8; 6]>(0), [1, 1, 1, 2, 2, 2]);
@@ -352,13 +349,10 @@ mod under_loom {
     fn a_flag_publishes_what_was_written_before() {
         explore(|seen| {
             let segment = Arc::new(Segment::new(24, 2));
-            let sender = {
-                let segment = Arc::clone(&segment);
-                thread::spawn(move || {
-                    segment.write(0, &[1u64, 2], Ordering::Relaxed);
-                    segment.write(16, &1u64, Ordering::Release);
-                })
-            };
+            let sender = beside(&segment, |segment| {
+                segment.write(0, &[1u64, 2], Ordering::Relaxed);
+                segment.write(16, &1u64, Ordering::Release);
+            });
             if segment.read::<u64>(16) == 1 {
                 seen.fetch_add(1, Ordering::Relaxed);
                 assert_eq!(segment.read::<[u64; 2]>(0), [1, 2]);

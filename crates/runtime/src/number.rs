@@ -199,35 +199,15 @@ float!(f32, F32; f64, F64);
 /// so that each vectorises.
 macro_rules! with_op {
     ($t:ty, $op:expr, $f:ident => $body:expr) => {
+        with_op!($t, $op, $f => $body;
+            Add add, Multiply multiply, Min least, Max greatest, And and, Or or, Xor xor)
+    };
+    ($t:ty, $op:expr, $f:ident => $body:expr; $($variant:ident $function:ident),*) => {
         match $op {
-            Op::Add => {
-                let $f = <$t>::add;
+            $(Op::$variant => {
+                let $f = <$t>::$function;
                 $body
-            }
-            Op::Multiply => {
-                let $f = <$t>::multiply;
-                $body
-            }
-            Op::Min => {
-                let $f = <$t>::least;
-                $body
-            }
-            Op::Max => {
-                let $f = <$t>::greatest;
-                $body
-            }
-            Op::And => {
-                let $f = <$t>::and;
-                $body
-            }
-            Op::Or => {
-                let $f = <$t>::or;
-                $body
-            }
-            Op::Xor => {
-                let $f = <$t>::xor;
-                $body
-            }
+            })*
         }
     };
 }
@@ -235,31 +215,14 @@ macro_rules! with_op {
 /// Runs `$body` with `$t` bound to the type of `$kind`.
 macro_rules! with_kind {
     ($kind:expr, $t:ident => $body:expr) => {
+        with_kind!($kind, $t => $body; F32 f32, F64 f64, I32 i32, U32 u32, I64 i64, U64 u64)
+    };
+    ($kind:expr, $t:ident => $body:expr; $($variant:ident $number:ty),*) => {
         match $kind {
-            NumberType::F32 => {
-                type $t = f32;
+            $(NumberType::$variant => {
+                type $t = $number;
                 $body
-            }
-            NumberType::F64 => {
-                type $t = f64;
-                $body
-            }
-            NumberType::I32 => {
-                type $t = i32;
-                $body
-            }
-            NumberType::U32 => {
-                type $t = u32;
-                $body
-            }
-            NumberType::I64 => {
-                type $t = i64;
-                $body
-            }
-            NumberType::U64 => {
-                type $t = u64;
-                $body
-            }
+            })*
         }
     };
 }

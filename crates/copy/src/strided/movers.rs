@@ -9,7 +9,7 @@
 use std::sync::OnceLock;
 use std::{fmt, ptr, slice};
 
-use super::{Strided, StridedError};
+use super::{Steps, Strided, StridedError};
 use crate::routine::{Features, has};
 #[cfg(target_arch = "x86_64")]
 use crate::x86_64::{AHEAD_OFF, AHEAD_ON, avx, avx512, sse2};
@@ -20,8 +20,7 @@ use crate::{Hint, copy_hinted, routine_for};
 pub(super) struct Blocks<'a> {
     to: &'a mut [u8],
     from: &'a [u8],
-    to_step: usize,
-    from_step: usize,
+    steps: Steps,
     block: usize,
     count: usize,
 }
@@ -31,7 +30,7 @@ impl<'a> Blocks<'a> {
     pub(super) fn to_pack(to: &'a mut [u8], from: &'a [u8], strided: Strided) -> Result<Self, StridedError> {
         let span = strided.check(to.len(), from.len())?;
         let Strided { block, stride, count } = strided;
-        Ok(Self { to, from: &from[..span], to_step: block, from_step: stride, block, count })
+        Ok(Self { to, from: &from[..span], steps: (block, stride), block, count })
     }
 
     #[inline(always)]
@@ -42,7 +41,7 @@ impl<'a> Blocks<'a> {
     ) -> Result<Self, StridedError> {
         let span = strided.check(from.len(), to.len())?;
         let Strided { block, stride, count } = strided;
-        Ok(Self { to: &mut to[..span], from, to_step: stride, from_step: block, block, count })
+        Ok(Self { to: &mut to[..span], from, steps: (stride, block), block, count })
     }
 
     #[inline(always)]
@@ -52,12 +51,12 @@ impl<'a> Blocks<'a> {
 }
 
 /// Moves blocks from the second address to the first. The other arguments are the distances between
-/// blocks at the target and at the source, the bytes of a block, and the number of blocks.
+/// blocks, the bytes of a block, and the number of blocks.
 ///
 /// # Safety
 /// All blocks lie within areas that are valid and do not overlap; a block is within the mover's
 /// range, and there is at least one; the processor has the mover's features.
-type Moves = unsafe fn(*mut u8, *const u8, usize, usize, usize, usize);
+type Moves = unsafe fn(*mut u8, *const u8, Steps, usize, usize);
 
 /// A strided kernel.
 ///
@@ -158,7 +157,7 @@ impl Mover {
     /// loaded whole waits for all earlier stores.
     #[inline(always)]
     pub(super) fn run(&self, blocks: Blocks<'_>) {
-        let Blocks { to, from, to_step, from_step, block, count } = blocks;
+        let Blocks { to, from, steps, block, count } = blocks;
         if block == 0 || count == 0 {
             return;
         }
@@ -166,7 +165,7 @@ impl Mover {
         // SAFETY: all blocks lie within the slices, of which the mutable one overlaps no other; a
         // block is within the range. A `Mover` is only reached through `movers`, which leaves out
         // those whose features this processor lacks.
-        unsafe { moves(to.as_mut_ptr(), from.as_ptr(), to_step, from_step, block, count) }
+        unsafe { moves(to.as_mut_ptr(), from.as_ptr(), steps, block, count) }
     }
 }
 
@@ -188,22 +187,15 @@ impl Eq for Mover {}
 ///
 /// # Safety
 /// See [`Moves`].
-unsafe fn by_calls(
-    mut to: *mut u8,
-    mut from: *const u8,
-    to_step: usize,
-    from_step: usize,
-    block: usize,
-    count: usize,
-) {
+unsafe fn by_calls(mut to: *mut u8, mut from: *const u8, steps: Steps, block: usize, count: usize) {
     if block >= WHOLE {
         // SAFETY: the caller's.
-        return unsafe { by_routine(to, from, to_step, from_step, block, count) };
+        return unsafe { by_routine(to, from, steps, block, count) };
     }
     for _ in 0..count {
         // SAFETY: the caller's.
         unsafe { ptr::copy_nonoverlapping(from, to, block) };
-        (to, from) = (to.wrapping_add(to_step), from.wrapping_add(from_step));
+        (to, from) = (to.wrapping_add(steps.0), from.wrapping_add(steps.1));
     }
 }
 
@@ -213,19 +205,12 @@ unsafe fn by_calls(
 /// # Safety
 /// See [`Moves`].
 #[inline(never)]
-unsafe fn by_routine(
-    to: *mut u8,
-    from: *const u8,
-    to_step: usize,
-    from_step: usize,
-    block: usize,
-    count: usize,
-) {
+unsafe fn by_routine(to: *mut u8, from: *const u8, steps: Steps, block: usize, count: usize) {
     let routine = routine_for(Hint::default(), block, false);
     for index in 0..count {
         // SAFETY: the caller's.
         let (to, from) = unsafe {
-            let (to, from) = (to.add(index * to_step), from.add(index * from_step));
+            let (to, from) = (to.add(index * steps.0), from.add(index * steps.1));
             (slice::from_raw_parts_mut(to, block), slice::from_raw_parts(from, block))
         };
         routine.copy(to, from);
@@ -236,14 +221,7 @@ unsafe fn by_routine(
 ///
 /// # Safety
 /// See [`Moves`].
-unsafe fn by_moves(
-    to: *mut u8,
-    from: *const u8,
-    to_step: usize,
-    from_step: usize,
-    block: usize,
-    count: usize,
-) {
+unsafe fn by_moves(to: *mut u8, from: *const u8, steps: Steps, block: usize, count: usize) {
     let moves: Moves = match block {
         1 => one::<1>,
         2 => one::<2>,
@@ -262,26 +240,19 @@ unsafe fn by_moves(
         _ => by_calls,
     };
     // SAFETY: the caller's, and a block has the bytes that these move.
-    unsafe { moves(to, from, to_step, from_step, block, count) }
+    unsafe { moves(to, from, steps, block, count) }
 }
 
 /// Blocks of `SIZE` bytes.
 ///
 /// # Safety
 /// See [`Moves`].
-unsafe fn one<const SIZE: usize>(
-    to: *mut u8,
-    from: *const u8,
-    to_step: usize,
-    from_step: usize,
-    _: usize,
-    count: usize,
-) {
+unsafe fn one<const SIZE: usize>(to: *mut u8, from: *const u8, steps: Steps, _: usize, count: usize) {
     let (mut to, mut from) = (to.cast::<[u8; SIZE]>(), from.cast::<[u8; SIZE]>());
     for _ in 0..count {
         // SAFETY: the caller's; bytes are aligned anywhere.
         unsafe { *to = *from };
-        (to, from) = (to.wrapping_byte_add(to_step), from.wrapping_byte_add(from_step));
+        (to, from) = (to.wrapping_byte_add(steps.0), from.wrapping_byte_add(steps.1));
     }
 }
 
@@ -289,14 +260,7 @@ unsafe fn one<const SIZE: usize>(
 ///
 /// # Safety
 /// See [`Moves`].
-unsafe fn two<const SIZE: usize>(
-    to: *mut u8,
-    from: *const u8,
-    to_step: usize,
-    from_step: usize,
-    block: usize,
-    count: usize,
-) {
+unsafe fn two<const SIZE: usize>(to: *mut u8, from: *const u8, steps: Steps, block: usize, count: usize) {
     let (mut to, mut from) = (to.cast::<[u8; SIZE]>(), from.cast::<[u8; SIZE]>());
     let second = block - SIZE;
     for _ in 0..count {
@@ -305,6 +269,6 @@ unsafe fn two<const SIZE: usize>(
             *to = *from;
             *to.byte_add(second) = *from.byte_add(second);
         }
-        (to, from) = (to.wrapping_byte_add(to_step), from.wrapping_byte_add(from_step));
+        (to, from) = (to.wrapping_byte_add(steps.0), from.wrapping_byte_add(steps.1));
     }
 }

@@ -48,25 +48,32 @@ pub struct Requested<'a> {
     pub(crate) outbox: &'a mut Outbox,
 }
 
+macro_rules! context {
+    ($($t:ty)*) => {$(
+        impl $t {
+            /// The node that sent the message.
+            #[must_use]
+            pub fn from(&self) -> usize {
+                self.from
+            }
+
+            /// This node's number.
+            #[must_use]
+            pub fn rank(&self) -> usize {
+                self.rank
+            }
+
+            /// The number of nodes.
+            #[must_use]
+            pub fn size(&self) -> usize {
+                self.size
+            }
+        }
+    )*};
+}
+context!(Requested<'_> Replied);
+
 impl Requested<'_> {
-    /// The node that sent the request.
-    #[must_use]
-    pub fn from(&self) -> usize {
-        self.from
-    }
-
-    /// This node's number.
-    #[must_use]
-    pub fn rank(&self) -> usize {
-        self.rank
-    }
-
-    /// The number of nodes.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        self.size
-    }
-
     /// Sends a reply to the node that sent the request. It is sent when the handler has returned.
     ///
     /// # Panics
@@ -110,26 +117,6 @@ pub struct Replied {
     pub(crate) from: usize,
     pub(crate) rank: usize,
     pub(crate) size: usize,
-}
-
-impl Replied {
-    /// The node that sent the reply.
-    #[must_use]
-    pub fn from(&self) -> usize {
-        self.from
-    }
-
-    /// This node's number.
-    #[must_use]
-    pub fn rank(&self) -> usize {
-        self.rank
-    }
-
-    /// The number of nodes.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        self.size
-    }
 }
 
 /// Replies that are sent when their handler has returned.
@@ -213,10 +200,7 @@ impl Handlers {
         mut handler: impl FnMut(&mut Requested<'_>, A) + 'static,
     ) -> Request<A> {
         let () = Fits::<A>::CHECK;
-        let number = number(self.first_request + self.requests.len());
-        let on_request = move |context: &mut Requested<'_>, bytes: &[u8]| handler(context, read::<A>(bytes));
-        self.requests.push((Signature::of::<A>(), Box::new(on_request)));
-        Request { number, arguments: PhantomData }
+        self.add_request(move |context, bytes| handler(context, read::<A>(bytes)))
     }
 
     /// Registers a handler of replies.
@@ -225,10 +209,7 @@ impl Handlers {
     /// If there are 32,000 handlers already.
     pub fn reply<A: Pod>(&mut self, mut handler: impl FnMut(&Replied, A) + 'static) -> Reply<A> {
         let () = Fits::<A>::CHECK;
-        let number = number(self.first_reply + self.replies.len());
-        let on_reply = move |context: &Replied, bytes: &[u8]| handler(context, read::<A>(bytes));
-        self.replies.push((Signature::of::<A>(), Box::new(on_reply)));
-        Reply { number, arguments: PhantomData }
+        self.add_reply(move |context, bytes| handler(context, read::<A>(bytes)))
     }
 
     /// Registers a handler of requests with arguments of at most 64 bytes and any number of bytes,
@@ -242,13 +223,10 @@ impl Handlers {
         mut handler: impl FnMut(&mut Requested<'_>, A, &[u8]) + 'static,
     ) -> Request<WithBytes<A>> {
         let () = InOnePacket::<A>::CHECK;
-        let number = number(self.first_request + self.requests.len());
-        let on_request = move |context: &mut Requested<'_>, message: &[u8]| {
+        self.add_request(move |context, message| {
             let (arguments, bytes) = message.split_at(size_of::<A>());
             handler(context, read::<A>(arguments), bytes);
-        };
-        self.requests.push((Signature::of::<WithBytes<A>>(), Box::new(on_request)));
-        Request { number, arguments: PhantomData }
+        })
     }
 
     /// Registers a handler of replies with arguments and any number of bytes, as
@@ -261,12 +239,21 @@ impl Handlers {
         mut handler: impl FnMut(&Replied, A, &[u8]) + 'static,
     ) -> Reply<WithBytes<A>> {
         let () = InOnePacket::<A>::CHECK;
-        let number = number(self.first_reply + self.replies.len());
-        let on_reply = move |context: &Replied, message: &[u8]| {
+        self.add_reply(move |context, message| {
             let (arguments, bytes) = message.split_at(size_of::<A>());
             handler(context, read::<A>(arguments), bytes);
-        };
-        self.replies.push((Signature::of::<WithBytes<A>>(), Box::new(on_reply)));
+        })
+    }
+
+    fn add_request<A>(&mut self, handler: impl FnMut(&mut Requested<'_>, &[u8]) + 'static) -> Request<A> {
+        let number = number(self.first_request + self.requests.len());
+        self.requests.push((Signature::of::<A>(), Box::new(handler)));
+        Request { number, arguments: PhantomData }
+    }
+
+    fn add_reply<A>(&mut self, handler: impl FnMut(&Replied, &[u8]) + 'static) -> Reply<A> {
+        let number = number(self.first_reply + self.replies.len());
+        self.replies.push((Signature::of::<A>(), Box::new(handler)));
         Reply { number, arguments: PhantomData }
     }
 }

@@ -66,7 +66,6 @@ impl fmt::Debug for Doorbell {
 mod loom_tests {
     use super::*;
     use crate::transport::threads::explore::explore;
-    use loom::thread;
 
     /// Of two senders, neither is missed both by the poll and by the doorbell.
     #[test]
@@ -75,9 +74,8 @@ mod loom_tests {
             let bell = Doorbell::default();
             let packets = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
             let senders = [0, 1].map(|i| {
-                let (bell, packets, living) = (bell.clone(), Arc::clone(&packets), seen.thread());
-                thread::spawn(move || {
-                    let _living = living;
+                let (bell, packets) = (bell.clone(), Arc::clone(&packets));
+                seen.spawn(move || {
                     packets[i].store(1, Ordering::Release);
                     fence(Ordering::SeqCst);
                     bell.ring();

@@ -6,6 +6,7 @@
 //! a sleep while the waker lives), and a model without such events fails.
 
 use loom::model::Builder;
+use loom::thread::{JoinHandle, spawn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -22,7 +23,33 @@ pub(super) struct Seen {
 /// A thread of a model, until it is dropped at the thread's end.
 pub(super) struct Living(Arc<Seen>);
 
+/// Tests by name, each one call.
+macro_rules! tests {
+    ($($(#[$doc:meta])* $name:ident: $call:expr;)+) => {
+        $(
+            $(#[$doc])*
+            #[test]
+            fn $name() {
+                $call;
+            }
+        )+
+    };
+}
+pub(super) use tests;
+
 impl Seen {
+    /// Spawns one more thread whose events are awaited.
+    pub(super) fn spawn<T: 'static>(
+        self: &Arc<Self>,
+        program: impl FnOnce() -> T + 'static,
+    ) -> JoinHandle<T> {
+        let living = self.thread();
+        spawn(move || {
+            let _living = living;
+            program()
+        })
+    }
+
     /// Registers one more thread whose events are awaited; the result is moved into the thread.
     pub(super) fn thread(self: &Arc<Self>) -> Living {
         self.living.fetch_add(1, Ordering::Relaxed);

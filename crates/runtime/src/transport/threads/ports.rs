@@ -228,7 +228,7 @@ fn bits(mut word: u64) -> impl Iterator<Item = usize> {
 mod loom_tests {
     use super::*;
     use crate::transport::threads::explore::{Seen, explore};
-    use loom::thread::{JoinHandle, spawn, yield_now};
+    use loom::thread::{JoinHandle, yield_now};
     use std::sync::Arc;
 
     const REPORTS: &str = "reports while a writer lives";
@@ -249,11 +249,8 @@ mod loom_tests {
         offset: usize,
         bytes: &'static [u8],
     ) -> JoinHandle<bool> {
-        let (ports, living) = (Arc::clone(ports), seen.thread());
-        spawn(move || {
-            let _living = living;
-            ports.put(port, offset, bytes, || {}, <[u8]>::copy_from_slice).is_ok()
-        })
+        let ports = Arc::clone(ports);
+        seen.spawn(move || ports.put(port, offset, bytes, || {}, <[u8]>::copy_from_slice).is_ok())
     }
 
     /// Adds the arrived bytes of each port; returns true if there were any.

@@ -145,9 +145,8 @@ mod loom_tests {
         explore(None, "concurrent takes", |seen| {
             let queue = Arc::new(Queue::<Box<usize>, 2>::new());
             let producer = {
-                let (queue, living) = (Arc::clone(&queue), seen.thread());
-                thread::spawn(move || {
-                    let _living = living;
+                let queue = Arc::clone(&queue);
+                seen.spawn(move || {
                     for i in 0..3 {
                         let mut value = Box::new(i);
                         // SAFETY: only this thread pushes.

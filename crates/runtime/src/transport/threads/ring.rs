@@ -139,7 +139,7 @@ unsafe fn copy(from: *const Packet, to: *mut Packet, length: u8) {
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::Ring;
-    use crate::transport::threads::explore::explore;
+    use crate::transport::threads::explore::{explore, tests};
     use crate::transport::{Packet, Part};
     use bytemuck::Zeroable;
     use loom::{sync::Arc, thread};
@@ -161,11 +161,8 @@ mod loom_tests {
             let ring = Arc::new(Ring::<2>::new());
             let threads: Vec<_> = (0..producers)
                 .map(|from| {
-                    let (ring, living) = (Arc::clone(&ring), seen.thread());
-                    thread::spawn(move || {
-                        let _living = living;
-                        (0..each).take_while(|i| ring.push(from as u32, &packet(*i))).count()
-                    })
+                    let ring = Arc::clone(&ring);
+                    seen.spawn(move || (0..each).take_while(|i| ring.push(from as u32, &packet(*i))).count())
                 })
                 .collect();
             let mut next = vec![0; producers];
@@ -194,18 +191,9 @@ mod loom_tests {
         });
     }
 
-    #[test]
-    fn loom_one_producer_through_a_full_ring() {
-        many_to_one(1, 4, 3, None);
-    }
-
-    #[test]
-    fn loom_two_producers_and_one_consumer() {
-        many_to_one(2, 2, 2, Some(3));
-    }
-
-    #[test]
-    fn loom_three_producers_and_one_consumer() {
-        many_to_one(3, 1, 1, Some(2));
+    tests! {
+        loom_one_producer_through_a_full_ring: many_to_one(1, 4, 3, None);
+        loom_two_producers_and_one_consumer: many_to_one(2, 2, 2, Some(3));
+        loom_three_producers_and_one_consumer: many_to_one(3, 1, 1, Some(2));
     }
 }

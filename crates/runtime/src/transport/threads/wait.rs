@@ -279,7 +279,7 @@ impl<F: Fn()> Drop for OnDrop<F> {
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
-    use crate::transport::threads::explore::explore;
+    use crate::transport::threads::explore::{explore, tests};
     use loom::thread;
     use std::sync::Arc;
 
@@ -355,14 +355,9 @@ mod loom_tests {
         turns(2, None);
     }
 
-    #[test]
-    fn loom_nodes_that_all_sleep_are_stuck() {
-        turns(3, Some(1));
-    }
-
-    #[test]
-    fn loom_a_node_that_sleeps_beside_one_that_is_gone_is_stuck() {
-        turns(2, Some(1));
+    tests! {
+        loom_nodes_that_all_sleep_are_stuck: turns(3, Some(1));
+        loom_a_node_that_sleeps_beside_one_that_is_gone_is_stuck: turns(2, Some(1));
     }
 
     /// Node 0 waits once, until each of `wakers` threads has raised a count and then woken it. A
@@ -373,9 +368,8 @@ mod loom_tests {
             parkers.enter(0);
             let wakers: Vec<_> = (0..wakers)
                 .map(|_| {
-                    let (parkers, count, living) = (Arc::clone(&parkers), Arc::clone(&count), seen.thread());
-                    thread::spawn(move || {
-                        let _living = living;
+                    let (parkers, count) = (Arc::clone(&parkers), Arc::clone(&count));
+                    seen.spawn(move || {
                         count.fetch_add(1, Ordering::Release);
                         wake(&parkers);
                     })
@@ -392,24 +386,11 @@ mod loom_tests {
         });
     }
 
-    #[test]
-    fn loom_a_sleeper_is_woken_with_all() {
-        one_sleeper(1, None, 0, Parkers::wake_all);
-    }
-
-    #[test]
-    fn loom_a_sleeper_is_woken_by_rank() {
-        one_sleeper(1, None, 0, |parkers| parkers.wake(0));
-    }
-
-    #[test]
-    fn loom_a_sleeper_is_woken_by_what_it_awaits() {
-        one_sleeper(1, None, 3, |parkers| parkers.wake_awaiting(3));
-    }
-
-    #[test]
-    fn loom_the_last_of_two_wakers_wakes() {
-        one_sleeper(2, Some(3), 0, Parkers::wake_all);
+    tests! {
+        loom_a_sleeper_is_woken_with_all: one_sleeper(1, None, 0, Parkers::wake_all);
+        loom_a_sleeper_is_woken_by_rank: one_sleeper(1, None, 0, |parkers| parkers.wake(0));
+        loom_a_sleeper_is_woken_by_what_it_awaits: one_sleeper(1, None, 3, |parkers| parkers.wake_awaiting(3));
+        loom_the_last_of_two_wakers_wakes: one_sleeper(2, Some(3), 0, Parkers::wake_all);
     }
 
     /// The first wait may end without a sleep, or by the other waker.
@@ -419,9 +400,8 @@ mod loom_tests {
             let (parkers, count) = (Arc::new(Parkers::new(1)), Arc::new(AtomicUsize::new(0)));
             parkers.enter(0);
             let wakers = [0, 1].map(|_| {
-                let (parkers, count, living) = (Arc::clone(&parkers), Arc::clone(&count), seen.thread());
-                thread::spawn(move || {
-                    let _living = living;
+                let (parkers, count) = (Arc::clone(&parkers), Arc::clone(&count));
+                seen.spawn(move || {
                     count.fetch_add(1, Ordering::Release);
                     parkers.wake_all();
                 })
@@ -444,9 +424,8 @@ mod loom_tests {
                 }
             };
             let waker = {
-                let (parkers, flag, living) = (Arc::clone(&parkers), Arc::clone(&flag), seen.thread());
-                thread::spawn(move || {
-                    let _living = living;
+                let (parkers, flag) = (Arc::clone(&parkers), Arc::clone(&flag));
+                seen.spawn(move || {
                     flag.store(1, Ordering::Release);
                     parkers.wake_all();
                 })

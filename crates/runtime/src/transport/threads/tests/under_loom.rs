@@ -5,7 +5,7 @@
 //! Events are counted at node 0, while another node still has steps to do.
 
 use super::super::Threads;
-use super::super::explore::{Seen, explore};
+use super::super::explore::{Seen, explore, tests};
 use super::super::job::{Job, RING};
 use super::super::rendezvous::SHORT;
 use super::super::sync::{AtomicU64, Ordering};
@@ -41,9 +41,8 @@ fn nodes(
         prepare(&job);
         let others: Vec<_> = (1..size)
             .map(|rank| {
-                let (job, program, living) = (Arc::clone(&job), others.clone(), seen.thread());
-                thread::spawn(move || {
-                    let _living = living;
+                let (job, program) = (Arc::clone(&job), others.clone());
+                seen.spawn(move || {
                     job.enter(rank);
                     program(&mut Threads::new(job, rank));
                 })
@@ -103,35 +102,14 @@ fn gathers(size: usize, preemptions: Option<usize>, eager: bool, words: &'static
     });
 }
 
-/// Three, as the third is the first to use a slot again.
-#[test]
-fn loom_slots_are_used_again() {
-    gathers(2, Some(3), true, &[FEW; 3]);
-}
-
-#[test]
-fn loom_slots_are_used_again_with_a_count() {
-    gathers(2, Some(3), false, &[FEW; 3]);
-}
-
-#[test]
-fn loom_three_nodes_meet() {
-    gathers(3, Some(1), true, &[FEW; 2]);
-}
-
-#[test]
-fn loom_three_nodes_meet_with_a_count() {
-    gathers(3, Some(2), false, &[FEW; 2]);
-}
-
-#[test]
-fn loom_lent_memory_is_returned_when_all_have_read_it() {
-    gathers(2, Some(3), true, &[MANY]);
-}
-
-#[test]
-fn loom_lent_memory_is_returned_when_all_have_read_it_with_a_count() {
-    gathers(2, Some(3), false, &[MANY]);
+tests! {
+    /// Three, as the third is the first to use a slot again.
+    loom_slots_are_used_again: gathers(2, Some(3), true, &[FEW; 3]);
+    loom_slots_are_used_again_with_a_count: gathers(2, Some(3), false, &[FEW; 3]);
+    loom_three_nodes_meet: gathers(3, Some(1), true, &[FEW; 2]);
+    loom_three_nodes_meet_with_a_count: gathers(3, Some(2), false, &[FEW; 2]);
+    loom_lent_memory_is_returned_when_all_have_read_it: gathers(2, Some(3), true, &[MANY]);
+    loom_lent_memory_is_returned_when_all_have_read_it_with_a_count: gathers(2, Some(3), false, &[MANY]);
 }
 
 /// Runs split-phase operations on so many words, one after the other, and uses their memory again.
@@ -174,34 +152,13 @@ fn asleep(node: &mut Threads) {
     pause(node, Awaited::Operation);
 }
 
-#[test]
-fn loom_split_phase_short_ones_in_a_row() {
-    split(Some(4), true, &[(SUM, FEW), (BROADCAST, FEW), (SUM, FEW)], tested);
-}
-
-#[test]
-fn loom_split_phase_short_ones_in_a_row_with_a_count() {
-    split(Some(4), false, &[(SUM, FEW), (BROADCAST, FEW), (SUM, FEW)], tested);
-}
-
-#[test]
-fn loom_split_phase_short_ones_asleep() {
-    split(Some(4), true, &[(SUM, FEW), (SUM, FEW)], asleep);
-}
-
-#[test]
-fn loom_split_phase_broadcast_of_lent_memory() {
-    split(None, true, &[(BROADCAST, MANY)], tested);
-}
-
-#[test]
-fn loom_split_phase_broadcast_of_lent_memory_with_a_count_asleep() {
-    split(Some(4), false, &[(BROADCAST, MANY)], asleep);
-}
-
-#[test]
-fn loom_split_phase_sum_of_lent_memory_then_a_short_one() {
-    split(Some(4), true, &[(SUM, MANY), (SUM, FEW)], tested);
+tests! {
+    loom_split_phase_short_ones_in_a_row: split(Some(4), true, &[(SUM, FEW), (BROADCAST, FEW), (SUM, FEW)], tested);
+    loom_split_phase_short_ones_in_a_row_with_a_count: split(Some(4), false, &[(SUM, FEW), (BROADCAST, FEW), (SUM, FEW)], tested);
+    loom_split_phase_short_ones_asleep: split(Some(4), true, &[(SUM, FEW), (SUM, FEW)], asleep);
+    loom_split_phase_broadcast_of_lent_memory: split(None, true, &[(BROADCAST, MANY)], tested);
+    loom_split_phase_broadcast_of_lent_memory_with_a_count_asleep: split(Some(4), false, &[(BROADCAST, MANY)], asleep);
+    loom_split_phase_sum_of_lent_memory_then_a_short_one: split(Some(4), true, &[(SUM, MANY), (SUM, FEW)], tested);
 }
 
 /// Whether `wait` returned, instead of unwinding because the job has ended.
@@ -230,19 +187,10 @@ fn arrives_and_leaves(eager: bool, words: usize) {
     );
 }
 
-#[test]
-fn loom_a_node_arrives_and_leaves() {
-    arrives_and_leaves(true, FEW);
-}
-
-#[test]
-fn loom_a_node_arrives_and_leaves_with_a_count() {
-    arrives_and_leaves(false, FEW);
-}
-
-#[test]
-fn loom_a_node_ends_a_loan_and_leaves() {
-    arrives_and_leaves(true, MANY);
+tests! {
+    loom_a_node_arrives_and_leaves: arrives_and_leaves(true, FEW);
+    loom_a_node_arrives_and_leaves_with_a_count: arrives_and_leaves(false, FEW);
+    loom_a_node_ends_a_loan_and_leaves: arrives_and_leaves(true, MANY);
 }
 
 /// A node that starts an operation and leaves has arrived, too: a node that lends its memory finds
@@ -282,19 +230,10 @@ fn leaves(eager: bool, words: usize) {
     );
 }
 
-#[test]
-fn loom_a_node_leaves_without_arriving() {
-    leaves(true, FEW);
-}
-
-#[test]
-fn loom_a_node_leaves_without_arriving_with_a_count() {
-    leaves(false, FEW);
-}
-
-#[test]
-fn loom_a_node_leaves_without_arriving_at_a_loan() {
-    leaves(true, MANY);
+tests! {
+    loom_a_node_leaves_without_arriving: leaves(true, FEW);
+    loom_a_node_leaves_without_arriving_with_a_count: leaves(false, FEW);
+    loom_a_node_leaves_without_arriving_at_a_loan: leaves(true, MANY);
 }
 
 #[test]
@@ -320,9 +259,8 @@ fn loom_what_a_node_wrote_before_it_left_is_visible() {
     explore(None, "nodes found alone before the other is joined", |seen| {
         let (job, word) = (Arc::new(Job::on_cores(2, 2)), Arc::new(AtomicU64::new(0)));
         let other = {
-            let (job, word, living) = (Arc::clone(&job), Arc::clone(&word), seen.thread());
-            thread::spawn(move || {
-                let _living = living;
+            let (job, word) = (Arc::clone(&job), Arc::clone(&word));
+            seen.spawn(move || {
                 word.store(1, Ordering::Relaxed);
                 job.mark_gone(1);
             })
