@@ -171,6 +171,16 @@ fn cell(shape: &'static Shape, kind: usize, design: usize, seed: u64) -> Outcome
     }
 }
 
+/// Whether a cell belongs to a group.
+type Of<'a> = dyn Fn(&Outcome) -> bool + 'a;
+
+/// A line for each kind of noise, for all cells, and for each design.
+fn groups(line: &dyn Fn(&str, &Of<'_>)) {
+    KINDS.iter().enumerate().for_each(|(kind, name)| line(name, &|o| o.kind == kind));
+    line("all", &|_| true);
+    DESIGNS.iter().enumerate().for_each(|(design, name)| line(name, &|o| o.design == design));
+}
+
 fn print(all: &[Outcome]) {
     let geometric = |errors: Vec<f64>| -> String {
         if errors.is_empty() {
@@ -184,21 +194,15 @@ fn print(all: &[Outcome]) {
         all.len()
     );
     head(&[&["noise"], &CONTENDERS[..]].concat());
-    let line = |name: &str, of: &dyn Fn(&Outcome) -> bool| {
+    let line = |name: &str, of: &Of<'_>| {
         let mut cells = vec![name.to_owned()];
         cells.extend((0..5).map(|c| geometric(all.iter().filter(|o| of(o)).map(|o| o.errors[c]).collect())));
         row(&cells);
     };
-    for (kind, name) in KINDS.iter().enumerate() {
-        line(name, &|o| o.kind == kind);
-    }
-    line("all", &|_| true);
-    for (design, name) in DESIGNS.iter().enumerate() {
-        line(name, &|o| o.design == design);
-    }
+    groups(&line);
     println!("\nNew samples inside the 95 % interval, and null terms kept, %.\n");
     columns("noise | terms named | own search | null terms kept");
-    let line = |name: &str, of: &dyn Fn(&Outcome) -> bool| {
+    let line = |name: &str, of: &Of<'_>| {
         let share = |pairs: Vec<[usize; 2]>| {
             let [a, b] = pairs.iter().fold([0, 0], |s, p| [s[0] + p[0], s[1] + p[1]]);
             if b == 0 { "-".to_owned() } else { format!("{:.1}", 100.0 * a as f64 / b as f64) }
@@ -209,31 +213,24 @@ fn print(all: &[Outcome]) {
         cells.push(share(some().map(|o| o.nulls).collect()));
         row(&cells);
     };
-    for (kind, name) in KINDS.iter().enumerate() {
-        line(name, &|o| o.kind == kind);
-    }
-    line("all", &|_| true);
-    for (design, name) in DESIGNS.iter().enumerate() {
-        line(name, &|o| o.design == design);
-    }
+    groups(&line);
     let near = |o: &&Outcome| o.errors[1] <= 1.1 * o.errors[4];
     let share = all.iter().filter(near).count() as f64 / all.len() as f64;
     println!(
         "\nOwn search within 1.1x of the Gaussian process in {:.1} % of cells. Cells that are not:",
         100.0 * share
     );
-    let missed = |name: &str, of: &dyn Fn(&&Outcome) -> bool| {
-        let cells: Vec<&Outcome> = all.iter().filter(of).collect();
+    let missed = |name: &str, of: &Of<'_>| {
+        let cells: Vec<&Outcome> = all.iter().filter(|o| of(o)).collect();
         let missed = cells.iter().filter(|o| !near(o)).count();
-        if missed > 0 {
+        if missed > 0 && name != "all" {
             println!("- {name}: {missed} of {}", cells.len());
         }
     };
     let mut shapes: Vec<&str> = all.iter().map(|o| o.shape).collect();
     shapes.dedup();
     shapes.iter().for_each(|name| missed(name, &|o| o.shape == *name));
-    KINDS.iter().enumerate().for_each(|(kind, name)| missed(name, &|o| o.kind == kind));
-    DESIGNS.iter().enumerate().for_each(|(design, name)| missed(name, &|o| o.design == design));
+    groups(&missed);
     println!("\nWorst against it:");
     let mut order: Vec<&Outcome> = all.iter().collect();
     order.sort_by(|a, b| (b.errors[1] / b.errors[4]).total_cmp(&(a.errors[1] / a.errors[4])));

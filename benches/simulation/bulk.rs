@@ -62,7 +62,24 @@ pub(crate) struct Run {
     pub(crate) dilation: f64,
 }
 
-impl Rounds<'_> {
+impl<'a> Rounds<'a> {
+    /// One block of each of these nodes, begun at once on an undisturbed machine.
+    pub(crate) fn of(nodes: usize, bytes: usize, target: &'a (dyn Fn(usize, usize) -> usize + Sync)) -> Self {
+        let (senders, way) = (nodes, Way::PollOnce(0.0));
+        Self {
+            nodes,
+            senders,
+            rounds: 1,
+            bytes,
+            barrier_every: 0,
+            way,
+            uneven: 0.0,
+            apart: 0.0,
+            disturbed: false,
+            target,
+        }
+    }
+
     /// Megabytes a second sent by each sender.
     pub(crate) fn bandwidth(&self, platform: &SimulatedMachine, seed: u64) -> Result<f64, Error> {
         self.run(platform, seed).map(|run| run.bandwidth)

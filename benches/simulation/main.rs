@@ -116,18 +116,7 @@ fn draw(folder: &str) -> Result<(), String> {
     let step = |rank: usize, round: usize| (rank + round + 1) % NODES;
     let table = drawn();
     let random = |rank: usize, _| table[rank];
-    let block = Rounds {
-        nodes: NODES,
-        senders: NODES,
-        rounds: 1,
-        bytes: 4096,
-        barrier_every: 0,
-        way: Way::Paced(DELAY),
-        uneven: UNEVEN,
-        apart: 0.0,
-        disturbed: false,
-        target: &by_four,
-    };
+    let block = Rounds { way: Way::Paced(DELAY), uneven: UNEVEN, ..Rounds::of(NODES, 4096, &by_four) };
     let kept =
         Rounds { rounds: NODES - 1, bytes: 1600, barrier_every: 1, disturbed: true, target: &step, ..block };
     let bar = |name, thesis, rounds: Rounds<'_>| -> Result<Bar, String> {
@@ -166,18 +155,8 @@ const FLYING: usize = 16;
 fn flight() -> Result<(), String> {
     let cm5 = platform("cm5")?;
     let step = |rank: usize, round: usize| (rank + round + 1) % FLYING;
-    let rounds = Rounds {
-        nodes: FLYING,
-        senders: FLYING,
-        rounds: 60,
-        bytes: 1600,
-        barrier_every: 0,
-        way: Way::Paced(DELAY),
-        uneven: UNEVEN,
-        apart: 0.0,
-        disturbed: true,
-        target: &step,
-    };
+    let (rounds, way, disturbed) = (60, Way::Paced(DELAY), true);
+    let rounds = Rounds { rounds, way, uneven: UNEVEN, disturbed, ..Rounds::of(FLYING, 1600, &step) };
     let found = rounds.bandwidth(&cm5, 1).map_err(|error| error.to_string())?;
     eprintln!("{found:.2} MB/s; STRATA_TRACE=DIR keeps its trace");
     Ok(())
@@ -388,18 +367,7 @@ fn chapters() -> Result<(), String> {
     }
 
     let other = |rank: usize, _| 1 - rank;
-    let pair = Rounds {
-        nodes: 2,
-        senders: 2,
-        rounds: 1,
-        bytes: 1 << 16,
-        barrier_every: 0,
-        way: Way::PollOnce(0.0),
-        uneven: 0.0,
-        apart: 0.0,
-        disturbed: false,
-        target: &other,
-    };
+    let pair = Rounds::of(2, 1 << 16, &other);
     let one_way = all(Rounds { senders: 1, way: Way::Put, ..pair }, 1)?.0;
     let within = |thesis: f64| Some((thesis * 0.99, thesis * 1.01));
     print_as(Origin::Input, "one way, MB/s: 16 B in 62 cycles", "eq 48", "8.52", one_way, 2, within(8.52));
@@ -437,25 +405,17 @@ fn chapters() -> Result<(), String> {
     print(what, "6.1.3", "no effect", gain(idle, two_way), 1, Some((-1.0, 1.0)));
     // Polling until empty "is more robust since it can recover from temporary congestion", which
     // "would lead to a stable queue" if nodes poll once: here one node begins up to 1000 cycles late.
-    let standing = |way| -> Result<f64, String> {
-        let rounds = Rounds { way, uneven: 1000.0, bytes: 1 << 14, ..pair };
-        let runs = (1..=10).map(|seed| rounds.run(&cm5, seed).map(|run| run.standing));
+    let standing = |rounds: Rounds<'_>, seeds: u64| -> Result<f64, String> {
+        let runs = (1..=seeds).map(|seed| rounds.run(&cm5, seed).map(|run| run.standing));
         Ok(mean(&runs.collect::<Result<Vec<f64>, _>>().map_err(|error| error.to_string())?).0)
     };
-    let queue = standing(Way::PollOnce(DELAY))? / standing(Way::Paced(DELAY))?;
+    let skewed = |way| standing(Rounds { way, uneven: 1000.0, bytes: 1 << 14, ..pair }, 10);
+    let queue = skewed(Way::PollOnce(DELAY))? / skewed(Way::Paced(DELAY))?;
     let what = "begun apart: packets in the network, poll once against until empty";
     print(what, "6.1.3", "more than 1", queue, 2, Some((1.1, f64::INFINITY)));
 
     let by_four = |rank: usize, _| (rank + 4) % NODES;
-    let block = Rounds {
-        nodes: NODES,
-        senders: NODES,
-        bytes: 4096,
-        way: Way::Paced(DELAY),
-        uneven: UNEVEN,
-        target: &by_four,
-        ..pair
-    };
+    let block = Rounds { way: Way::Paced(DELAY), uneven: UNEVEN, ..Rounds::of(NODES, 4096, &by_four) };
     let shift = all(block, 5)?.0;
     near("4 kB to a cyclic shift, matched, MB/s", "Fig 7-5", 5.3, shift, 2);
     let plain = all(Rounds { way: Way::PollAll, ..block }, 5)?.0;
@@ -575,11 +535,7 @@ fn chapters() -> Result<(), String> {
     }
     // Matching "is much better" as it keeps "the network empty" (section 6.1.3), and if it polls once
     // "the network remains uncongested even though less polling occurs" (section 7.3.3).
-    let standing = |way| -> Result<f64, String> {
-        let rounds = Rounds { bytes: 1600, barrier_every: 1, way, ..transpose };
-        let runs = (1..=5).map(|seed| rounds.run(&cm5, seed).map(|run| run.standing));
-        Ok(mean(&runs.collect::<Result<Vec<f64>, _>>().map_err(|error| error.to_string())?).0)
-    };
+    let standing = |way| standing(Rounds { bytes: 1600, barrier_every: 1, way, ..transpose }, 5);
     let full = standing(Way::PollAll)?;
     for (name, way) in [("matched", Way::Paced(DELAY)), ("poll once", Way::PollOnce(35.0))] {
         let what = format!("transpose of 1600 B with barriers: packets in the network, {name} against not");

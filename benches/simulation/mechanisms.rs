@@ -56,18 +56,8 @@ pub(crate) fn table() -> Result<(), String> {
         "the CM-5 | barriers, not matched | matched | poll once | free, 32 shifts | 100 shifts | not matched | random targets | 8 in turn | packets a node, matched | free",
     );
     let step = |rank: usize, round: usize| (rank + round + 1) % NODES;
-    let kept = Rounds {
-        nodes: NODES,
-        senders: NODES,
-        rounds: NODES - 1,
-        bytes: 1600,
-        barrier_every: 1,
-        way: Way::Paced(DELAY),
-        uneven: UNEVEN,
-        apart: 0.0,
-        disturbed: true,
-        target: &step,
-    };
+    let shifts = Rounds { rounds: NODES - 1, disturbed: true, ..Rounds::of(NODES, 1600, &step) };
+    let kept = Rounds { barrier_every: 1, way: Way::Paced(DELAY), uneven: UNEVEN, ..shifts };
     let table = super::drawn();
     let drawn = |rank: usize, round: usize| table[rank * NODES + round];
     let free = Rounds { barrier_every: 0, ..kept };
@@ -115,18 +105,8 @@ pub(crate) fn apart() -> Result<(), String> {
     {
         let mut cells = vec![format!("{apart}"), name.to_owned()];
         for rounds in [32, 100, 400] {
-            let shifts = Rounds {
-                nodes: NODES,
-                senders: NODES,
-                rounds,
-                bytes: 1600,
-                barrier_every: 0,
-                way,
-                uneven: UNEVEN,
-                apart,
-                disturbed: true,
-                target: &step,
-            };
+            let all = Rounds { disturbed: true, ..Rounds::of(NODES, 1600, &step) };
+            let shifts = Rounds { rounds, way, uneven: UNEVEN, apart, ..all };
             let runs = (1..=2).map(|seed| shifts.bandwidth(&cm5, seed)).collect::<Result<Vec<_>, _>>();
             cells.push(format!("{:.2}", mean(&runs.map_err(|error| error.to_string())?).0));
         }

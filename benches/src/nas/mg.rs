@@ -124,6 +124,19 @@ impl Sums {
         }
     }
 
+    /// Changes each value of `to` by the weighted sum over its point of `of` and the neighbours.
+    fn sweep(&mut self, factors: [f64; 4], of: &Grid, to: &mut Grid, change: impl Fn(&mut f64, f64)) {
+        for plane in 1..=of.planes {
+            for row in 1..=of.edge {
+                self.take(of, plane, row);
+                let (of, result) = (of.row(plane, row), to.row_mut(plane, row));
+                for (at, value) in result.iter_mut().enumerate().take(of.len() - 1).skip(1) {
+                    change(value, self.weighted(factors, of, at));
+                }
+            }
+        }
+    }
+
     /// The weighted sum over a point of `row` and its 26 neighbours.
     #[inline]
     fn weighted(&self, factors: [f64; 4], row: &[f64], at: usize) -> f64 {
@@ -249,50 +262,21 @@ impl Cycle {
 
     /// The residual of the finest grid: the right side less the operator of the solution.
     fn residual(&mut self, node: &mut Node) {
-        let (Some(solution), Some(residual)) = (self.solutions.last(), self.residuals.last_mut()) else {
-            return;
-        };
-        for plane in 1..=solution.planes {
-            for row in 1..=solution.edge {
-                self.sums.take(solution, plane, row);
-                let (of, charges) = (solution.row(plane, row), self.charges.row(plane, row));
-                let result = residual.row_mut(plane, row);
-                for at in 1..=solution.edge {
-                    result[at] = charges[at] - self.sums.weighted(OPERATOR, of, at);
-                }
-            }
-        }
-        self.frames.fill(node, residual);
+        let finest = self.residuals.len() - 1;
+        self.residuals[finest].values.copy_from_slice(&self.charges.values);
+        self.residual_in_place(node, finest);
     }
 
-    /// The residual of a coarser grid, in place of its right side.
+    /// The residual of a grid, in place of its right side.
     fn residual_in_place(&mut self, node: &mut Node, level: usize) {
         let (solution, residual) = (&self.solutions[level], &mut self.residuals[level]);
-        for plane in 1..=solution.planes {
-            for row in 1..=solution.edge {
-                self.sums.take(solution, plane, row);
-                let of = solution.row(plane, row);
-                let result = residual.row_mut(plane, row);
-                for (at, value) in result.iter_mut().enumerate().take(solution.edge + 1).skip(1) {
-                    *value -= self.sums.weighted(OPERATOR, of, at);
-                }
-            }
-        }
+        self.sums.sweep(OPERATOR, solution, residual, |value, sum| *value -= sum);
         self.frames.fill(node, residual);
     }
 
     fn smooth(&mut self, node: &mut Node, level: usize) {
         let (solution, residual) = (&mut self.solutions[level], &self.residuals[level]);
-        for plane in 1..=residual.planes {
-            for row in 1..=residual.edge {
-                self.sums.take(residual, plane, row);
-                let of = residual.row(plane, row);
-                let result = solution.row_mut(plane, row);
-                for (at, value) in result.iter_mut().enumerate().take(residual.edge + 1).skip(1) {
-                    *value += self.sums.weighted(SMOOTHER, of, at);
-                }
-            }
-        }
+        self.sums.sweep(SMOOTHER, residual, solution, |value, sum| *value += sum);
         self.frames.fill(node, solution);
     }
 
