@@ -160,15 +160,13 @@ pub fn library(kind: usize, seed: u64) -> Tally {
         model: name.to_owned(),
         arguments: truth.inputs().iter().map(|input| (*input).to_owned()).collect(),
         parameters: if truth.with { vec![width.clone()] } else { Vec::new() },
-        requires: Vec::new(),
+        ..LibraryCandidate::default()
     };
     let library = set::Library {
         name: "made_up".to_owned(),
         inputs: vec!["n".to_owned()],
         candidates: truths.iter().zip(NAMES).map(candidate).collect(),
-        incumbent: None,
-        equal: Vec::new(),
-        regret: None,
+        ..set::Library::default()
     };
     let set = ModelSet { models, libraries: vec![library], ..ModelSet::default() };
     let mut tally = Tally::default();

@@ -19,7 +19,7 @@ const CLIPPED: f64 = 0.95;
 type Timed = (usize, f64, f64);
 
 /// Fresh timings of two configurations in alternation; the order within each pair is random.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Gate {
     /// For each stop, the times with the default and with the other configuration.
     times: Vec<[Vec<f64>; 2]>,
@@ -59,15 +59,7 @@ pub(crate) struct Outcome {
 impl Gate {
     /// A two-sided comparison at this confidence, over all its evaluations.
     pub(crate) fn new(confidence: f64) -> Self {
-        Self {
-            times: Vec::new(),
-            weights: Vec::new(),
-            pairs: 0,
-            second: None,
-            first: None,
-            confidence,
-            looks: LOOKS.len(),
-        }
+        Self { confidence, looks: LOOKS.len(), ..Self::default() }
     }
 
     /// A comparison with one evaluation, after 30 pairs.

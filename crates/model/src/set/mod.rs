@@ -81,7 +81,7 @@ pub struct ModelSet {
 }
 
 /// One model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
     /// Its name.
     pub name: String,
@@ -194,46 +194,6 @@ impl Model {
     }
 }
 
-impl Default for Model {
-    /// A model without inputs or terms, whose cost is unknown.
-    fn default() -> Self {
-        Self {
-            name: String::new(),
-            inputs: Vec::new(),
-            requires: Vec::new(),
-            follows: Vec::new(),
-            names: Vec::new(),
-            kind: Kind::Fitted,
-            unit: Unit::SECONDS,
-            bound: None,
-            mode: Mode::Relative,
-            terms: Vec::new(),
-            correction: None,
-            contrast: None,
-            covariance: Vec::new(),
-            noise_variance: 0.0,
-            mean_time: 0.0,
-            t_quantile: 0.0,
-            r2: 0.0,
-            mre_fit: 0.0,
-            mre_verify: None,
-            verify_quantiles: None,
-            coverage: None,
-            leverage_limit: 0.0,
-            samples: 0,
-            verify_samples: 0,
-            noise: None,
-            own_error: 0.0,
-            verdict: Verdict::Unverified,
-            reason: String::new(),
-            doubts: Vec::new(),
-            rank: 0,
-            condition: 0.0,
-            nodes: Nodes::ANY,
-        }
-    }
-}
-
 /// The source of a model's prediction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Kind {
@@ -312,7 +272,7 @@ pub struct Term {
 }
 
 /// A choice: one interface, several implementations.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Library {
     /// Its name.
     pub name: String,
@@ -329,7 +289,7 @@ pub struct Library {
 }
 
 /// One implementation of a library.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LibraryCandidate {
     /// Its name, by which it is pinned.
     pub name: String,

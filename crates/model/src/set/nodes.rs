@@ -14,6 +14,12 @@ pub struct Nodes {
     pub max: usize,
 }
 
+impl Default for Nodes {
+    fn default() -> Self {
+        Self::ANY
+    }
+}
+
 impl Nodes {
     /// Any number.
     pub const ANY: Self = Self { min: 1, max: usize::MAX };

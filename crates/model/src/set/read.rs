@@ -120,7 +120,7 @@ fn model(value: &Value<'_>) -> Result<Model, SetError> {
         doubts: table.list("doubts", Value::text)?,
         rank: table.or_default("rank", Value::whole)?,
         condition: table.or_default("condition", Value::float)?,
-        nodes: table.optional("nodes", nodes)?.unwrap_or(Nodes::ANY),
+        nodes: table.or_default("nodes", nodes)?,
     };
     table.finish(read)
 }

@@ -40,25 +40,12 @@ fn owned(texts: &[&str]) -> Vec<String> {
 }
 
 fn candidate(name: &str, model: &str, arguments: &[&str]) -> LibraryCandidate {
-    let (parameters, requires) = Default::default();
-    LibraryCandidate {
-        name: name.into(),
-        model: model.into(),
-        arguments: owned(arguments),
-        parameters,
-        requires,
-    }
+    let (name, model) = (name.into(), model.into());
+    LibraryCandidate { name, model, arguments: owned(arguments), ..LibraryCandidate::default() }
 }
 
 fn library(name: &str, inputs: &[&str], candidates: Vec<LibraryCandidate>) -> Library {
-    Library {
-        name: name.into(),
-        inputs: owned(inputs),
-        candidates,
-        incumbent: None,
-        equal: Vec::new(),
-        regret: None,
-    }
+    Library { name: name.into(), inputs: owned(inputs), candidates, ..Library::default() }
 }
 
 fn range(name: &str, max: i64) -> ParameterRange {
