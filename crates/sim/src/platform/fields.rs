@@ -106,7 +106,7 @@ impl<'a> Fields<'a> {
     fn open(&self, key: &str, (at, value): Found<'a>) -> Option<Self> {
         let DeValue::Table(table) = value.get_ref() else {
             let help = format!("write `[{key}]` on a line of its own, and its keys below");
-            self.wrong_type(value, format!("`{key}` has to be a table"), help);
+            self.wrong_type(value, &format!("`{key}` has to be a table"), &help);
             return None;
         };
         Some(Self::new(format!("`[{key}]`"), at, table, self.frequency, self.faults))
@@ -123,13 +123,9 @@ impl<'a> Fields<'a> {
             }
         }
         if let [(first, ..), (second, (at, _), _), ..] = found.as_slice() {
-            self.fault(Fault {
-                kind: FaultKind::Conflict,
-                message: format!("`{second}` says again what `{first}` says"),
-                span: at.clone(),
-                label: "the second key for one time".into(),
-                help: "leave one of them out".into(),
-            });
+            let message = format!("`{second}` says again what `{first}` says");
+            let said = [&message, "the second key for one time", "leave one of them out"];
+            self.fault(FaultKind::Conflict, at.clone(), said);
             return None;
         }
         let Some((key, (_, value), unit)) = found.pop() else {
@@ -231,11 +227,8 @@ impl<'a> Fields<'a> {
     pub(super) fn text(&mut self, key: &str, example: &str) -> Option<(&'a str, Range<usize>)> {
         let (_, value) = self.require(key, example)?;
         let DeValue::String(text) = value.get_ref() else {
-            self.wrong_type(
-                value,
-                format!("`{key}` has to be a text"),
-                format!("write it in quotes: `{key} = {example}`"),
-            );
+            let help = format!("write it in quotes: `{key} = {example}`");
+            self.wrong_type(value, &format!("`{key}` has to be a text"), &help);
             return None;
         };
         Some((text, value.span()))
@@ -253,13 +246,8 @@ impl<'a> Fields<'a> {
                 Some(meant) => format!("did you mean \"{meant}\"? There are {}", all.join(", ")),
                 None => format!("take one of {}", all.join(", ")),
             };
-            self.fault(Fault {
-                kind: FaultKind::Unknown,
-                message: format!("there is no `{key}` of this name"),
-                span: at,
-                label: "not known".into(),
-                help,
-            });
+            let message = format!("there is no `{key}` of this name");
+            self.fault(FaultKind::Unknown, at, [&message, "not known", &help]);
         }
         found
     }
@@ -267,11 +255,8 @@ impl<'a> Fields<'a> {
     pub(super) fn flag(&mut self, key: &str, example: &str) -> Option<bool> {
         let (_, value) = self.require(key, example)?;
         let DeValue::Boolean(flag) = value.get_ref() else {
-            self.wrong_type(
-                value,
-                format!("`{key}` has to be true or false"),
-                format!("for example `{key} = {example}`"),
-            );
+            let help = format!("for example `{key} = {example}`");
+            self.wrong_type(value, &format!("`{key}` has to be true or false"), &help);
             return None;
         };
         Some(*flag)
@@ -287,20 +272,17 @@ impl<'a> Fields<'a> {
         self.head.clone()
     }
 
-    pub(super) fn fault(&self, fault: Fault) {
-        self.faults.borrow_mut().push(fault);
+    /// Records a fault with its message, its label and its help.
+    pub(super) fn fault(&self, kind: FaultKind, span: Range<usize>, said: [&str; 3]) {
+        let [message, label, help] = said.map(str::to_owned);
+        self.faults.borrow_mut().push(Fault { kind, message, span, label, help });
     }
 
     /// Rejects the keys that were not read.
     pub(super) fn finish(self) {
         for (key, (at, _)) in &self.entries {
-            self.fault(Fault {
-                kind: FaultKind::Unknown,
-                message: format!("{} has no key `{key}`", self.title),
-                span: at.clone(),
-                label: "not known".into(),
-                help: self.instead_of(key),
-            });
+            let message = format!("{} has no key `{key}`", self.title);
+            self.fault(FaultKind::Unknown, at.clone(), [&message, "not known", &self.instead_of(key)]);
         }
     }
 
@@ -343,28 +325,18 @@ impl<'a> Fields<'a> {
     }
 
     fn missing(&self, what: &str, example: &str) {
-        self.fault(Fault {
-            kind: FaultKind::Missing,
-            message: format!("{} lacks {what}", self.title),
-            span: self.head.clone(),
-            label: "it belongs here".into(),
-            help: format!("add `{example}`"),
-        });
+        let (message, help) = (format!("{} lacks {what}", self.title), format!("add `{example}`"));
+        self.fault(FaultKind::Missing, self.head.clone(), [&message, "it belongs here", &help]);
     }
 
-    fn wrong_type(&self, value: &Spanned<DeValue<'_>>, message: String, help: String) {
+    fn wrong_type(&self, value: &Spanned<DeValue<'_>>, message: &str, help: &str) {
         let label = format!("this is {}", article(value.get_ref().type_str()));
-        self.fault(Fault { kind: FaultKind::Type, message, span: value.span(), label, help });
+        self.fault(FaultKind::Type, value.span(), [message, &label, help]);
     }
 
     fn out_of_range(&self, key: &str, value: &Spanned<DeValue<'_>>, help: impl Display) {
-        self.fault(Fault {
-            kind: FaultKind::Range,
-            message: format!("`{key}` is out of range"),
-            span: value.span(),
-            label: "this number".into(),
-            help: help.to_string(),
-        });
+        let message = format!("`{key}` is out of range");
+        self.fault(FaultKind::Range, value.span(), [&message, "this number", &help.to_string()]);
     }
 
     fn in_range(
@@ -380,11 +352,8 @@ impl<'a> Fields<'a> {
             }
             DeValue::Float(number) => number.as_str().parse().ok(),
             _ => {
-                self.wrong_type(
-                    value,
-                    format!("`{key}` has to be a number"),
-                    "write a number, without quotes".into(),
-                );
+                let message = format!("`{key}` has to be a number");
+                self.wrong_type(value, &message, "write a number, without quotes");
                 return None;
             }
         };
@@ -402,11 +371,8 @@ impl<'a> Fields<'a> {
 
     fn whole(&self, key: &str, value: &Spanned<DeValue<'_>>, range: &RangeInclusive<usize>) -> Option<usize> {
         let DeValue::Integer(number) = value.get_ref() else {
-            self.wrong_type(
-                value,
-                format!("`{key}` has to be a whole number"),
-                "write digits, without quotes or a point".into(),
-            );
+            let message = format!("`{key}` has to be a whole number");
+            self.wrong_type(value, &message, "write digits, without quotes or a point");
             return None;
         };
         let number = usize::from_str_radix(number.as_str(), number.radix()).ok();
@@ -425,21 +391,14 @@ impl<'a> Fields<'a> {
         one: impl Fn(&Self, &Spanned<DeValue<'_>>) -> Option<T>,
     ) -> Option<Vec<T>> {
         let DeValue::Array(values) = value.get_ref() else {
-            self.wrong_type(
-                value,
-                format!("`{key}` has to be a list"),
-                format!("for example `{key} = {example}`"),
-            );
+            let help = format!("for example `{key} = {example}`");
+            self.wrong_type(value, &format!("`{key}` has to be a list"), &help);
             return None;
         };
         if values.is_empty() {
-            self.fault(Fault {
-                kind: FaultKind::Range,
-                message: format!("`{key}` is empty"),
-                span: value.span(),
-                label: "no number in it".into(),
-                help: format!("name at least one, for example `{key} = {example}`"),
-            });
+            let help = format!("name at least one, for example `{key} = {example}`");
+            let message = format!("`{key}` is empty");
+            self.fault(FaultKind::Range, value.span(), [&message, "no number in it", &help]);
             return None;
         }
         // Each invalid one is reported.

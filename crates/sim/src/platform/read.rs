@@ -200,8 +200,7 @@ fn line(
 ) -> Option<String> {
     let (text, span) = file.text(key, example)?;
     if !good(text) {
-        let [message, label, help] = fault.map(str::to_owned);
-        file.fault(Fault { kind: FaultKind::Range, message, span, label, help });
+        file.fault(FaultKind::Range, span, fault);
         return None;
     }
     Some(text.into())
@@ -246,26 +245,17 @@ fn check_interface(
     for (byte, what) in bytes.into_iter().zip(["send_byte", "receive_byte"]) {
         let (Some(byte), Some(packet)) = (byte, packet) else { continue };
         if byte.times(packet as u64).seconds() > fields::LONGEST {
-            table.fault(Fault {
-                kind: FaultKind::Range,
-                message: format!("`{what}` for each of `packet_bytes` makes more than 1000 s"),
-                span: table.head(),
-                label: "of this interface".into(),
-                help: "make one of them smaller".into(),
-            });
+            let message = format!("`{what}` for each of `packet_bytes` makes more than 1000 s");
+            let said = [&message, "of this interface", "make one of them smaller"];
+            table.fault(FaultKind::Range, table.head(), said);
         }
     }
     if failed_poll == Some(Time::ZERO) {
-        table.fault(Fault {
-            kind: FaultKind::Range,
-            message: "`failed_poll` takes no time: a node that polls until something comes would stand still"
-                .into(),
-            span: table.head(),
-            label: "of this interface".into(),
-            help:
-                "say what a look at empty queues costs; a cycle is the least, as in `failed_poll_cycles = 1`"
-                    .into(),
-        });
+        let message =
+            "`failed_poll` takes no time: a node that polls until something comes would stand still";
+        let help =
+            "say what a look at empty queues costs; a cycle is the least, as in `failed_poll_cycles = 1`";
+        table.fault(FaultKind::Range, table.head(), [message, "of this interface", help]);
     }
 }
 
@@ -318,13 +308,9 @@ fn interrupts(mut table: Fields<'_>) -> Option<Interrupts> {
         if let (Some(every), Some(time)) = (every, time)
             && time >= every
         {
-            table.fault(Fault {
-                kind: FaultKind::Range,
-                message: "interrupts leave the program no time".into(),
-                span: table.head(),
-                label: "`time` is not shorter than `every`".into(),
-                help: "for example `every_us = 16667` and `time_us = 30`".into(),
-            });
+            let label = "`time` is not shorter than `every`";
+            let help = "for example `every_us = 16667` and `time_us = 30`";
+            table.fault(FaultKind::Range, table.head(), ["interrupts leave the program no time", label, help]);
         }
     })
 }
@@ -378,8 +364,7 @@ fn grid(table: &mut Fields<'_>, wrap: bool) -> Option<Topology> {
         table.count("dimensions", 2..=3, "2");
     }
     let refuse = |kind, span, message: &str, label: &str, help: &str| {
-        let (message, label, help) = (message.into(), label.into(), help.into());
-        table.fault(Fault { kind, message, span, label, help });
+        table.fault(kind, span, [message, label, help]);
         None
     };
     if let Some(twice) = twice {
