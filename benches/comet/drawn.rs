@@ -68,7 +68,6 @@ fn draw(kind: usize, random: &mut ChaCha8Rng) -> Result<Drawn, String> {
     Ok(Drawn { machine, nodes, hop, last_short })
 }
 
-/// The times of these points, in one simulation.
 fn times(drawn: &Drawn, points: &[(String, Vec<i64>)]) -> Result<Vec<f64>, String> {
     let kernel =
         |node: &mut Node, model: &str, at: &[i64]| comet::measure(node, model, at).unwrap_or(f64::NAN);

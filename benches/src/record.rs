@@ -65,7 +65,6 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The commit of the sources, if git tells.
 fn commit() -> Option<String> {
     let mut git = Command::new("git");
     git.current_dir(env!("CARGO_MANIFEST_DIR")).args(["describe", "--always", "--dirty", "--exclude=*"]);

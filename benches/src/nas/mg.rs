@@ -82,7 +82,6 @@ impl Grid {
         self.planes == self.edge
     }
 
-    /// Fills the frame in each plane of this node.
     fn frame_planes(&mut self) {
         let edge = self.edge;
         for plane in 1..=self.planes {

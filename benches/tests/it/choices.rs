@@ -459,7 +459,6 @@ fn generated() -> BTreeMap<String, String> {
     files
 }
 
-/// The names of the libraries of a generated file.
 fn libraries(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| line.strip_prefix("    pub enum ")?.strip_suffix(" {"))
 }

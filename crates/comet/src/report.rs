@@ -313,7 +313,6 @@ fn push_gains(text: &mut String, results: &Results) {
     }
 }
 
-/// What was asked for and is not measured.
 fn push_left_out(text: &mut String, results: &Results) {
     if results.left_out.is_empty() {
         return;

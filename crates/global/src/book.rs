@@ -69,12 +69,10 @@ impl Book {
         empty
     }
 
-    /// The number of pending accesses of a phase.
     pub(crate) fn pending_in(&self, phase: usize) -> usize {
         self.phases.borrow()[phase]
     }
 
-    /// The number of pending accesses of all phases.
     pub(crate) fn pending(&self) -> usize {
         self.pending.get()
     }

@@ -356,7 +356,6 @@ fn is_statistic(name: &str) -> bool {
     STATISTICS.contains(&name.as_str())
 }
 
-/// The column of times if none was named.
 fn default_time<'a>(names: &[Cell<'a>], problems: &mut Problems<'_>) -> Option<&'a str> {
     let is_time = |name: &str| name.eq_ignore_ascii_case("time") || name.eq_ignore_ascii_case("seconds");
     let times: Vec<Cell<'_>> = names.iter().copied().filter(|(_, name)| is_time(name)).collect();

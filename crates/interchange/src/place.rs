@@ -20,7 +20,6 @@ impl<'a> Problems<'a> {
         Self { file, text, differences: false, found: SamplesErrors::default() }
     }
 
-    /// Records an error at a byte of the text.
     pub(crate) fn push(&mut self, at: usize, message: String) {
         self.found.add(self.file, message, || line_and_column(self.text, at));
     }
@@ -77,7 +76,6 @@ pub(crate) fn offset(text: &str, piece: &str) -> usize {
     if at <= text.len() { at } else { 0 }
 }
 
-/// The positions of the lines of a text.
 pub(crate) struct Lines {
     starts: Vec<usize>,
 }

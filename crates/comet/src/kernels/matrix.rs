@@ -193,17 +193,19 @@ impl Blocks {
         });
     }
 
-    /// Sends elements from the node `source` to the nodes `targets`, and acknowledgements back.
-    fn spread(&mut self, node: &mut Node, (first, stride): (usize, usize), source: usize, targets: &[usize]) {
+    /// Sends elements from the `owner` of a row or column of nodes to the others of this `line`, and
+    /// acknowledgements back.
+    fn spread(&mut self, node: &mut Node, (first, stride): (usize, usize), owner: usize, line: &[usize]) {
+        let source = line[owner];
         if node.rank() == source {
-            let line = self.line(node, first, stride);
-            targets.iter().for_each(|to| node.put(*to, self.port(0), 0, &line));
-            self.taken += targets.len() as u64;
+            let numbers = self.line(node, first, stride);
+            line.iter().filter(|to| **to != source).for_each(|to| node.put(*to, self.port(0), 0, &numbers));
+            self.taken += line.len() as u64 - 1;
             let (acks, taken) = (&self.acks, self.taken);
             node.wait_until(|| acks.get() >= taken);
         } else {
-            let line = self.take(node, 0, self.dim);
-            self.place_line(node, first, stride, &line);
+            let numbers = self.take(node, 0, self.dim);
+            self.place_line(node, first, stride, &numbers);
             node.send(source, self.ack, ());
         }
         self.operations += 1;
@@ -308,21 +310,16 @@ impl Matrix for Blocks {
     fn broadcast_row(&mut self, node: &mut Node, row: usize) {
         let (owner, local) = (row / self.dim % self.mesh.rows, row % self.dim + 1);
         self.begin(node, Kind::Row(owner));
-        let first = local * (self.dim + 2) + 1;
-        let others = (0..self.mesh.rows).filter(|other| *other != owner);
-        let targets = others.map(|other| self.mesh.at(other, self.place.column)).collect::<Vec<_>>();
-        let source = self.mesh.at(owner, self.place.column);
-        self.spread(node, (first, 1), source, &targets);
+        let line: Vec<_> = (0..self.mesh.rows).map(|row| self.mesh.at(row, self.place.column)).collect();
+        self.spread(node, (local * (self.dim + 2) + 1, 1), owner, &line);
     }
 
     fn broadcast_column(&mut self, node: &mut Node, column: usize) {
         let (owner, local) = (column / self.dim % self.mesh.columns, column % self.dim + 1);
         self.begin(node, Kind::Column(owner));
-        let first = self.dim + 2 + local;
-        let others = (0..self.mesh.columns).filter(|other| *other != owner);
-        let targets = others.map(|other| self.mesh.at(self.place.row, other)).collect::<Vec<_>>();
-        let source = self.mesh.at(self.place.row, owner);
-        self.spread(node, (first, self.dim + 2), source, &targets);
+        let line: Vec<_> =
+            (0..self.mesh.columns).map(|column| self.mesh.at(self.place.row, column)).collect();
+        self.spread(node, (self.dim + 2 + local, self.dim + 2), owner, &line);
     }
 
     fn close(self, node: &mut Node) {

@@ -353,7 +353,6 @@ fn choice(library: &PlainLibrary, enums: &Enums, prefix: &str) -> String {
     text + "    default: return 0;\n    }\n}\n"
 }
 
-/// The type of each input of a choice.
 fn types(library: &PlainLibrary, enums: &Enums, prefix: &str) -> Vec<String> {
     let one = |((input, whole), (least, _)): ((&String, &bool), &(f64, f64))| {
         let number = match (whole, *least < 0.0) {

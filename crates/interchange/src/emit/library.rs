@@ -65,7 +65,6 @@ impl PlainLibrary {
         std::iter::once(nodes).chain(inputs).collect()
     }
 
-    /// How many combinations of parameters a choice tries.
     pub(super) fn combinations(&self) -> u64 {
         let count = |(_, range): &(String, ParameterRange)| Loop::new(range).count();
         let of_one = |candidate: &PlainCandidate| {

@@ -109,28 +109,14 @@ const MODELS: [(&str, [&str; 2], usize); 9] = [
 
 /// Values inside, at the edges of and outside the ranges.
 fn value(chance: &mut u64) -> f64 {
-    const EDGES: [f64; 16] = [
-        0.0,
-        -0.0,
-        1.0,
-        2.0,
-        3.0,
-        8.0,
-        10.0,
-        -4.0,
-        4.0,
-        64.0,
-        8192.0,
-        1e6,
-        1_000_001.0,
-        f64::NAN,
-        f64::INFINITY,
-        1000.0,
+    let (nan, infinity) = (f64::NAN, f64::INFINITY);
+    let edges = [
+        0.0, -0.0, 1.0, 2.0, 3.0, 8.0, 10.0, -4.0, 4.0, 64.0, 8192.0, 1e6, 1_000_001.0, nan, infinity, 1000.0,
     ];
     *chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     let bits = *chance >> 33;
     match bits % 3 {
-        0 => EDGES[(bits / 3) as usize % EDGES.len()],
+        0 => edges[(bits / 3) as usize % edges.len()],
         1 => 1.0 + (bits / 3) as f64 / (1u64 << 31) as f64 * 3.0 * 9.0,
         _ => ((bits / 3) as f64 / (1u64 << 31) as f64 * 3.0 * 20.0).exp2().round(),
     }
