@@ -22,12 +22,8 @@ enum Kind {
     OneSided,
     /// A non-blocking collective beside computing.
     Overlapped,
-    /// The same without sizes.
-    OverlappedBarrier,
     /// Times of all ranks.
     Collective,
-    /// The same without sizes.
-    Barrier,
 }
 
 /// A test of another benchmark.
@@ -73,7 +69,7 @@ const TESTS: [Test; 27] = [
         "OSU MPI All-to-Allv Personalized Exchange Latency Test",
         "Alltoallv",
     ),
-    test("LibraryBarrier", Kind::Barrier, "OSU MPI Barrier Latency Test", "Barrier"),
+    test("LibraryBarrier", Kind::Collective, "OSU MPI Barrier Latency Test", "Barrier"),
     test("OverlapBroadcast", Kind::Overlapped, "OSU MPI Non-blocking Broadcast Latency Test", "Ibcast"),
     test("OverlapReduce", Kind::Overlapped, "OSU MPI Non-blocking Reduce Latency Test", "Ireduce"),
     test("OverlapAllReduce", Kind::Overlapped, "OSU MPI Non-blocking Allreduce Latency Test", "Iallreduce"),
@@ -87,18 +83,8 @@ const TESTS: [Test; 27] = [
         "OSU MPI Non-blocking All-to-Allv Personalized Exchange Latency Test",
         "Ialltoallv",
     ),
-    test("OverlapBarrier", Kind::OverlappedBarrier, "OSU MPI Non-blocking Barrier Latency Test", "Ibarrier"),
+    test("OverlapBarrier", Kind::Overlapped, "OSU MPI Non-blocking Barrier Latency Test", "Ibarrier"),
 ];
-
-impl Kind {
-    fn is_overlapped(self) -> bool {
-        matches!(self, Self::Overlapped | Self::OverlappedBarrier)
-    }
-
-    fn has_sizes(self) -> bool {
-        !matches!(self, Self::Barrier | Self::OverlappedBarrier)
-    }
-}
 
 /// A line of a test: times in µs.
 struct Line {
@@ -120,12 +106,16 @@ impl Line {
 }
 
 impl Test {
+    fn has_sizes(&self) -> bool {
+        !self.model.ends_with("Barrier")
+    }
+
     /// The lines of its kernel; none if it was not measured. Of a collective each needs the three
     /// times of all ranks.
     fn lines(&self, results: &Results) -> Vec<Line> {
         let Some(kernel) = results.kernel(self.model) else { return Vec::new() };
         let line = |point: &PointResult| {
-            let bytes = if self.kind.has_sizes() { *point.at.first()? } else { 0 };
+            let bytes = if self.has_sizes() { *point.at.first()? } else { 0 };
             let [least, mean, greatest] = match self.kind {
                 Kind::Pair | Kind::Window(_) | Kind::Pairs | Kind::PairsLatency | Kind::OneSided => {
                     [point.belief.median; 3]
@@ -139,7 +129,7 @@ impl Test {
             Some(Line { bytes, repetitions, least, mean, greatest })
         };
         // Its three points are one line.
-        let most = if self.kind.has_sizes() { usize::MAX } else { 1 };
+        let most = if self.has_sizes() { usize::MAX } else { 1 };
         kernel.line().filter_map(line).take(most).collect()
     }
 }
@@ -180,31 +170,29 @@ pub fn osu(results: &Results) -> String {
             Kind::OneSided => {
                 text.push_str("# Window creation: MPI_Win_allocate\n# Synchronization: MPI_Win_flush\n");
             }
-            Kind::Overlapped | Kind::OverlappedBarrier => {
+            Kind::Overlapped => {
                 text.push_str("# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait\n\n");
             }
             _ => {}
         }
         let datatype = if test.osu.contains("educe") { "MPI_INT" } else { "MPI_CHAR" };
-        if !matches!(test.kind, Kind::Barrier | Kind::OverlappedBarrier) {
+        if test.has_sizes() {
             let _ = writeln!(text, "# Datatype: {datatype}.");
         }
         let columns: &[&str] = match test.kind {
             Kind::Window(_) => &["Bandwidth (MB/s)"],
             Kind::Pairs => &["MB/s", "Messages/s"],
-            Kind::Overlapped | Kind::OverlappedBarrier => {
-                &["Overall(us)", "Compute(us)", "Pure Comm.(us)", "Overlap(%)"]
-            }
+            Kind::Overlapped => &["Overall(us)", "Compute(us)", "Pure Comm.(us)", "Overlap(%)"],
             Kind::OneSided => &["Latency (us)"],
             Kind::Pair | Kind::PairsLatency => &["Avg Latency(us)"],
-            Kind::Collective | Kind::Barrier => &["Avg Latency(us)", "Min Latency(us)", "Max Latency(us)"],
+            Kind::Collective => &["Avg Latency(us)", "Min Latency(us)", "Max Latency(us)"],
         };
-        let wide = if test.kind.is_overlapped() { 18 } else { 20 };
+        let wide = if test.kind == Kind::Overlapped { 18 } else { 20 };
         let mut head: String = columns.iter().map(|column| format!("{column:>wide$}")).collect();
-        if matches!(test.kind, Kind::Collective | Kind::Barrier) {
+        if test.kind == Kind::Collective {
             let _ = write!(head, "{:>12}", "Iterations");
         }
-        let head = if test.kind.has_sizes() {
+        let head = if test.has_sizes() {
             format!("{:<10}{head}", "# Size")
         } else {
             format!("# {}", head.trim_start())
@@ -212,20 +200,20 @@ pub fn osu(results: &Results) -> String {
         let _ = writeln!(text, "{head}");
         for line in lines {
             let Line { bytes, repetitions, least, mean, greatest } = line;
-            let size = if test.kind.has_sizes() { format!("{bytes:<10}") } else { String::new() };
+            let size = if test.has_sizes() { format!("{bytes:<10}") } else { String::new() };
             let rate = bytes as f64 / mean;
             let _ = match test.kind {
-                Kind::Barrier => writeln!(text, "{mean:>17.2}{least:>20.2}{greatest:>20.2}{repetitions:>12}"),
                 Kind::Collective => {
-                    writeln!(text, "{size}{mean:>20.2}{least:>20.2}{greatest:>20.2}{repetitions:>12}")
+                    let width = if test.has_sizes() { 20 } else { 17 };
+                    writeln!(text, "{size}{mean:>width$.2}{least:>20.2}{greatest:>20.2}{repetitions:>12}")
                 }
                 Kind::Pair | Kind::PairsLatency | Kind::OneSided => writeln!(text, "{size}{mean:>20.2}"),
                 // A message's part of the time is that of the messages of both directions.
                 Kind::Window(_) => writeln!(text, "{size}{rate:>20.2}"),
                 Kind::Pairs => writeln!(text, "{size}{rate:>20.2}{:>20.2}", 1e6 / mean),
-                Kind::Overlapped | Kind::OverlappedBarrier => {
+                Kind::Overlapped => {
                     let share = 100.0 * line.overlap().share();
-                    let width = if test.kind.has_sizes() { 18 } else { 13 };
+                    let width = if test.has_sizes() { 18 } else { 13 };
                     writeln!(text, "{size}{greatest:>width$.2}{mean:>18.2}{least:>18.2}{share:>18.2}")
                 }
             };
@@ -244,16 +232,13 @@ pub fn imb(results: &Results) -> String {
             continue;
         }
         let columns: &[&str] = match test.kind {
-            Kind::Barrier => &["#repetitions", "t_min[usec]", "t_max[usec]", "t_avg[usec]"],
             Kind::Overlapped => {
                 &["#bytes", "#repetitions", "t_ovrl[usec]", "t_pure[usec]", "t_CPU[usec]", " overlap[%]"]
-            }
-            Kind::OverlappedBarrier => {
-                &["#repetitions", "t_ovrl[usec]", "t_pure[usec]", "t_CPU[usec]", " overlap[%]"]
             }
             Kind::Collective => &["#bytes", "#repetitions", "t_min[usec]", "t_max[usec]", "t_avg[usec]"],
             _ => &["#bytes", "#repetitions", "t[usec]", "Mbytes/sec"],
         };
+        let columns = &columns[usize::from(!test.has_sizes())..];
         let rule = format!("#{}", "-".repeat(13 * columns.len() - 1));
         let pair = test.kind == Kind::Pair;
         let processes = if pair { 2 } else { results.nodes };
@@ -268,20 +253,18 @@ pub fn imb(results: &Results) -> String {
         let _ = writeln!(text, "{head}");
         for line in lines {
             let Line { bytes, repetitions, least, mean, greatest } = line;
-            let mut times = format!("{least:>13.2}{greatest:>13.2}{mean:>13.2}");
-            if test.kind.is_overlapped() {
-                // Intel's definition; OSU's is that of `Overlap`.
-                let (alone, computing, both) = (least, mean, greatest);
-                let share = ((alone + computing - both) / alone.max(computing)).clamp(0.0, 1.0);
-                times = format!("{both:>13.2}{alone:>13.2}{computing:>13.2}{:>13.2}", 100.0 * share);
-            }
-            let _ = match test.kind {
-                Kind::OverlappedBarrier => writeln!(text, "{repetitions:>13}{times}"),
-                Kind::Overlapped => writeln!(text, "{bytes:>13}{repetitions:>13}{times}"),
-                Kind::Barrier => writeln!(text, "{repetitions:>13}{times}"),
-                Kind::Collective => writeln!(text, "{bytes:>13}{repetitions:>13}{times}"),
-                _ => writeln!(text, "{bytes:>13}{repetitions:>13}{mean:>13.2}{:>13.2}", bytes as f64 / mean),
+            let size = if test.has_sizes() { format!("{bytes:>13}") } else { String::new() };
+            let times = match test.kind {
+                Kind::Overlapped => {
+                    // Intel's definition; OSU's is that of `Overlap`.
+                    let (alone, computing, both) = (least, mean, greatest);
+                    let share = ((alone + computing - both) / alone.max(computing)).clamp(0.0, 1.0);
+                    format!("{both:>13.2}{alone:>13.2}{computing:>13.2}{:>13.2}", 100.0 * share)
+                }
+                Kind::Collective => format!("{least:>13.2}{greatest:>13.2}{mean:>13.2}"),
+                _ => format!("{mean:>13.2}{:>13.2}", bytes as f64 / mean),
             };
+            let _ = writeln!(text, "{size}{repetitions:>13}{times}");
         }
     }
     text
