@@ -21,90 +21,71 @@ struct Library {
     pin: &'static str,
     /// The folder of its samples, in the root of the repository, with the name of a candidate.
     samples: (&'static str, &'static str),
-    /// Whether a choice can end in an error; others report it once and go on.
-    fails: bool,
-    /// On how many nodes it chooses; of a choice without nodes those that it was measured on.
-    nodes: usize,
-    choose: fn(usize) -> Result<(), Error>,
+    choose: Choose,
 }
 
-fn on_nodes(nodes: usize, program: impl Fn(&mut Node) -> Result<(), Error> + Sync) -> Result<(), Error> {
-    Machine::threads(nodes)?.run(|node| program(node)).map(drop)
+/// Where a library chooses.
+enum Choose {
+    /// On so many nodes, where a choice can end in an error.
+    OnNodes(usize, fn(&mut Node) -> Result<(), Error>),
+    /// On the node where its models were measured; it reports an error once and goes on.
+    Alone(fn() -> Result<(), Error>),
 }
+
+use Choose::{Alone, OnNodes};
 
 const LIBRARIES: [Library; 6] = [
     Library {
         name: "sort",
         pin: "sort",
         samples: ("models/xeon-2core-threads/sort", "sample"),
-        fails: true,
-        nodes: 4,
-        choose: |nodes| {
-            on_nodes(nodes, |node| {
-                let mut keys: Vec<u64> = (0..1000).map(|i| i * 7919 % 1009).collect();
-                strata_sort::sort(node, &mut keys).map(drop).map_err(Error::program)
-            })
-        },
+        choose: OnNodes(4, |node| {
+            let mut keys: Vec<u64> = (0..1000).map(|i| i * 7919 % 1009).collect();
+            strata_sort::sort(node, &mut keys).map(drop).map_err(Error::program)
+        }),
     },
     Library {
         name: "stencil",
         pin: "stencil",
         samples: ("models/epyc-2core-threads/stencil", "columns"),
-        fails: true,
-        nodes: 4,
-        choose: |nodes| {
-            on_nodes(nodes, |node| Grid::<f64>::new(40, 30).solve(node).map(drop).map_err(Error::program))
-        },
+        choose: OnNodes(4, |node| Grid::<f64>::new(40, 30).solve(node).map(drop).map_err(Error::program)),
     },
     Library {
         name: "broadcasts",
         pin: "broadcasts",
         samples: ("models/xeon-2core-threads2/collectives", "trees"),
-        fails: true,
-        nodes: 2,
-        choose: |nodes| {
-            on_nodes(nodes, |node| {
-                let streams = Streams::choose(node, 1)?;
-                streams.broadcast(node, 0, &mut [1_u64]);
-                Ok(())
-            })
-        },
+        choose: OnNodes(2, |node| {
+            Streams::choose(node, 1)?.broadcast(node, 0, &mut [1_u64]);
+            Ok(())
+        }),
     },
     Library {
         name: "product",
         pin: "product",
         samples: ("models/xeon-2core-threads2/matmul", "panels"),
-        fails: true,
-        nodes: 2,
-        choose: |nodes| on_nodes(nodes, |node| Plan::choose(node, 600).map(drop).map_err(Error::program)),
+        choose: OnNodes(2, |node| Plan::choose(node, 600).map(drop).map_err(Error::program)),
     },
     Library {
         name: "local_sort",
         pin: "local_sort",
         samples: ("models/xeon-2core-threads1/sort/local", "leading"),
-        fails: false,
-        nodes: 1,
-        choose: |_| {
-            strata_model::find_installed();
+        choose: Alone(|| {
             let mut keys: Vec<u64> = (0..1000).map(|i| i * 7919 % 1009).collect();
             strata_sort::local::sort(&mut keys);
             assert!(keys.is_sorted());
             Ok(())
-        },
+        }),
     },
     Library {
         name: "pack_hot",
         pin: "copy_strided",
         samples: ("models/epyc-2core-threads1/copy/strided", "moves"),
-        fails: false,
-        nodes: 1,
-        choose: |_| {
-            strata_model::find_installed();
+        choose: Alone(|| {
             let (from, mut to) = ([7_u8; 4000], [0_u8; 400]);
             pack(&mut to, &from, Strided { block: 40, stride: 400, count: 10 })?;
             assert_eq!(to, [7; 400]);
             Ok(())
-        },
+        }),
     },
 ];
 
@@ -114,7 +95,14 @@ const LIBRARIES: [Library; 6] = [
 fn child() {
     let Ok(name) = std::env::var("STRATA_CHILD") else { return };
     let library = LIBRARIES.iter().find(|library| library.name == name).unwrap();
-    match (library.choose)(library.nodes) {
+    let chosen = match library.choose {
+        OnNodes(nodes, program) => Machine::threads(nodes).and_then(|all| all.run(program)).map(drop),
+        Alone(program) => {
+            strata_model::find_installed();
+            program()
+        }
+    };
+    match chosen {
         Ok(()) => println!("chosen"),
         Err(error) => println!("refused: {error}"),
     }
@@ -152,8 +140,8 @@ fn models(library: &Library) -> String {
 fn every_library_tells_what_is_wrong_and_the_way_out() {
     let folder = tempfile::tempdir().unwrap();
     for library in &LIBRARIES {
-        let Library { name, pin, samples: (_, candidate), fails, .. } = *library;
-        let result = if fails { "refused: " } else { "chosen" };
+        let Library { name, pin, samples: (_, candidate), .. } = *library;
+        let result = if matches!(library.choose, OnNodes(..)) { "refused: " } else { "chosen" };
         let write = |text: &str| -> PathBuf {
             let path = folder.path().join(format!("{name}.toml"));
             std::fs::write(&path, text).unwrap();
