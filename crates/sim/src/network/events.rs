@@ -225,7 +225,6 @@ impl Events {
         Some((level, level * DIGITS + digit))
     }
 
-    /// The time of the next event.
     pub(super) fn next(&self) -> Option<Time> {
         if let Some(event) = self.front.get(self.taken) {
             return Some(event.time);

@@ -201,7 +201,6 @@ impl<T> Network<T> {
         }
     }
 
-    /// Appends a queue to a list of queues.
     fn append(&mut self, list: &mut List, fifo: u32) {
         self.fifos[fifo as usize].next = NONE;
         if list.last == NONE {
@@ -212,7 +211,6 @@ impl<T> Network<T> {
         list.last = fifo;
     }
 
-    /// Removes the first of a list of queues.
     fn pop(&self, list: &mut List) -> Option<u32> {
         let first = list.first;
         if first == NONE {

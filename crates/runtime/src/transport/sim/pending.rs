@@ -144,7 +144,6 @@ impl Sim {
         }
     }
 
-    /// True if there is a collective in flight.
     pub(super) fn has_pending(&self) -> bool {
         self.world.in_flight[self.rank].borrow().pending.is_some()
     }
@@ -238,7 +237,6 @@ impl PendingCollective {
         (self.at, self.sent) = (self.at + 1, 0);
     }
 
-    /// Adds the event for which it waits.
     fn add_obstacle(&self, state: &State, wait: &mut Wait) {
         if let Some(cost) = self.control {
             wait.epoch = Some(self.epoch);

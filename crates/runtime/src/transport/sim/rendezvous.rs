@@ -88,7 +88,6 @@ impl Rendezvous {
         }
     }
 
-    /// True if all of `size` nodes have entered.
     pub(super) fn is_full(&self, size: usize) -> bool {
         self.come == size
     }

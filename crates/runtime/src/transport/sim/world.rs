@@ -302,7 +302,6 @@ impl World {
         self.end_wait(node);
     }
 
-    /// A node waits from now on.
     pub(super) fn begin_wait(&self, node: usize, wait: Wait) {
         let mut state = self.state.borrow_mut();
         state.nodes[node].state = NodeState::Waits(wait);

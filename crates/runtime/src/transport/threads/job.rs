@@ -485,7 +485,6 @@ impl Job {
         self.doorbells.iter().for_each(Doorbell::ring);
     }
 
-    /// The failure that has ended the job.
     #[cfg(all(test, loom))]
     pub(super) fn failure(&self) -> Option<Failure> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -499,7 +498,6 @@ impl Job {
         }
     }
 
-    /// True if all programs have ended.
     pub(super) fn all_left(&self) -> bool {
         self.leavers.load(Ordering::Acquire) == self.size()
     }

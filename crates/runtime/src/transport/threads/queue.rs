@@ -65,7 +65,6 @@ impl<T, const N: usize> Queue<T, N> {
         Some(value)
     }
 
-    /// True if there is an element to take.
     pub(super) fn is_empty(&self) -> bool {
         self.head.0.load(Ordering::Relaxed) == self.tail.0.load(Ordering::Acquire)
     }

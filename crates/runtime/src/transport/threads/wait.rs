@@ -213,7 +213,6 @@ impl Parkers {
         }
     }
 
-    /// Wakes node `rank` if it sleeps.
     pub(super) fn wake(&self, rank: usize) {
         if self.someone_sleeps() {
             self.wake_one(&self.parkers[rank]);

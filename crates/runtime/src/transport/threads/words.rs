@@ -104,7 +104,6 @@ impl fmt::Debug for SharedWords {
     }
 }
 
-/// The number of words of these bytes.
 #[inline]
 fn words_of(bytes: &[u8]) -> usize {
     assert!(bytes.len().is_multiple_of(WORD), "{} bytes are no whole words", bytes.len());
