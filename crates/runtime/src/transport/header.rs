@@ -3,7 +3,7 @@
 //! Processes share no addresses, so the header has the place of the call as text: its line and the
 //! end of its file name.
 
-use crate::transport::{Boundary, Call};
+use crate::transport::Call;
 use std::fmt;
 
 /// Number of bytes kept from the end of a file name.
@@ -37,12 +37,6 @@ impl Header {
         &self.0
     }
 
-    /// The words that change from call to call at one place.
-    #[cfg(feature = "mpi")]
-    pub(crate) fn changing(&self) -> &[u64] {
-        &self.0[..2]
-    }
-
     /// A received header.
     pub(crate) fn from_words(words: &[u64]) -> Self {
         let mut header = Self([0; HEADER / 8]);
@@ -50,24 +44,24 @@ impl Header {
         header
     }
 
-    /// Writes the words together with the node's boundary, which is packed with the line number.
-    pub(crate) fn put(&self, boundary: Boundary, words: &mut [u64]) {
-        words.copy_from_slice(&self.0);
-        words[2] |= (boundary as u64) << 32;
+    /// Makes this the header of a split-phase call, or of a whole one.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn start(&mut self, started: bool) {
+        self.0[2] = u64::from(self.0[2] as u32) | u64::from(started) << 32;
     }
 
-    /// The boundary that [`Header::put`] wrote.
-    pub(crate) fn boundary(words: &[u64]) -> Boundary {
-        match words[2] >> 32 {
-            0 => Boundary::None,
-            1 => Boundary::Element,
-            _ => Boundary::Array,
-        }
+    /// The hash of all calls up to this one, from that up to the one before: multiplications by odd
+    /// constants lose nothing, and take what differs to the higher bits, rotations to the lower ones.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn hash(&self, before: u64) -> u64 {
+        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(ODD).rotate_left(29);
+        mix(mix(mix(before, self.0[0]), self.0[1]), self.0[2] >> 32).wrapping_mul(ODD)
     }
 
     /// True if the words of two nodes' calls can belong to the same collective.
     pub(crate) fn words_agree(one: &[u64], other: &[u64]) -> bool {
-        one[..2] == other[..2]
+        one[..2] == other[..2] && one[2] >> 32 == other[2] >> 32
     }
 }
 

@@ -11,7 +11,7 @@
 //! *Progress.* MPI has no thread of its own: messages move only during MPI calls. So every function
 //! here that finds no work polls all lanes once and handles the transport's own messages.
 
-use super::deadlock::{Detector, Needs, Position, Step, Token, Traffic, Ways, report};
+use super::deadlock::{Detector, Needs, Step, Token, Traffic, report};
 use super::ffi::post::{Inbox, Outbox};
 use super::ffi::{Lane, World, simulated_clock};
 use super::ports::Ports;
@@ -126,9 +126,6 @@ pub(super) struct Connections {
     /// True if no more messages are sent.
     closing: bool,
     detector: Detector,
-    /// The shape of the collective that this node entered last, and how it went on in these.
-    shape: u64,
-    ways: Ways,
     pub(super) ports: Ports,
 }
 
@@ -159,8 +156,6 @@ impl Connections {
             polled: [false; 2],
             closing: false,
             detector: Detector::new(),
-            shape: 0,
-            ways: Ways::default(),
             ports: Ports::new(world),
         }
     }
@@ -299,11 +294,9 @@ impl Connections {
         news
     }
 
-    /// Called when this node enters its collective of this number and shape, where it `goes_ahead` or
-    /// not: invalidates the cached results about packets.
-    pub(super) fn enters(&mut self, turn: u64, shape: u64, goes_ahead: bool) {
-        (self.polled, self.shape) = ([false; 2], shape);
-        self.ways.enter(turn, goes_ahead);
+    /// Called when this node enters a collective: invalidates the cached results about packets.
+    pub(super) fn enters(&mut self) {
+        self.polled = [false; 2];
     }
 
     /// Called when this node begins to wait for memory that other nodes write.
@@ -358,9 +351,13 @@ impl Connections {
             return;
         }
         let (world, traffic) = (self.world, self.traffic());
-        let position = Position { shape: self.shape, ways: self.ways, needs };
-        match self.detector.idle(world, traffic, position, call, awaited) {
+        match self.detector.idle(world, traffic, needs, call, awaited) {
             Step::Nothing => {}
+            Step::Compare => {
+                if let Some(failure) = world.unlike() {
+                    super::blame(world, failure);
+                }
+            }
             Step::Pass(token) => {
                 let to = (world.rank() + 1) % world.size();
                 let head = self.head(to, Control::Token, 0, 0, 0);

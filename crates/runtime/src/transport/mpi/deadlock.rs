@@ -11,14 +11,12 @@
 //! Messages of collectives are not counted: those to a node that never enters the collective stay
 //! unreceived. Instead the token compares how many collectives each node has entered. A node that
 //! waits in one can continue if the nodes from which it needs messages have entered as many, else it
-//! needs a node that waits, too. Nodes whose collectives differ in [shape](Position::shape) never
-//! match, nor does a collective of all nodes with a short broadcast, whose root may have gone ahead:
-//! the [ways](Ways) of its last collectives tell.
+//! needs a node that waits, too. Whether these have made the same calls, each node that waits long
+//! finds for itself: [`Step::Compare`].
 //!
 //! Prepared messages, of which receivers cannot be asked, are given time by their length; whatever
 //! else may look as if it were under way, [`LONGEST`].
 
-use super::collectives::COMPARED_EVERY;
 use super::ffi::World;
 use crate::clock::HostClock;
 use crate::transport::deadlock::{Standing, explain};
@@ -51,60 +49,18 @@ pub(super) enum Needs {
     After,
 }
 
-/// A node's progress in collectives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Position {
-    /// A bit for the form of the messages of the collective entered last: those of other forms are
-    /// never received in it.
-    pub(super) shape: u64,
-    pub(super) ways: Ways,
-    /// Set if the node waits in that collective.
-    pub(super) needs: Option<Needs>,
-}
-
-/// Which of a node's last collectives were those of all nodes, and in which it could go ahead: a bit
-/// for each turn. No node is [`COMPARED_EVERY`] turns ahead of another, so that turns that share a
-/// bit are not mistaken for each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub(super) struct Ways {
-    all: u64,
-    ahead: u64,
-}
-
-impl Ways {
-    pub(super) fn enter(&mut self, turn: u64, goes_ahead: bool) {
-        // The turn before the oldest is forgotten, as a node may wait in one that all compare.
-        let (own, oldest) = (Self::bit(turn), Self::bit(turn + 1));
-        let Self { all, ahead } = *self;
-        *self = Self { all: all & !(own | oldest), ahead: ahead & !(own | oldest) };
-        *(if goes_ahead { &mut self.ahead } else { &mut self.all }) |= own;
-    }
-
-    fn and(self, other: Self) -> Self {
-        Self { all: self.all | other.all, ahead: self.ahead | other.ahead }
-    }
-
-    /// Whether nodes took this turn in both ways.
-    fn are_mixed(self, turn: u64) -> bool {
-        self.all & self.ahead & Self::bit(turn) != 0
-    }
-
-    fn bit(turn: u64) -> u64 {
-        1 << (turn % COMPARED_EVERY)
-    }
-}
-
 /// A node's record of its own waiting.
 pub(super) struct Detector {
     clock: HostClock,
     /// The numbers of messages and collectives when this node was last seen to wait, and where.
-    done: (u64, u64, Position),
+    done: (u64, u64, Option<Needs>),
     /// The time since which it has waited without further activity, in ns.
     since: u64,
     /// True if it has acted since it passed on the token.
     acted: bool,
     token: Option<Token>,
+    /// The time at which it last compared the nodes' calls.
+    compared: u64,
     /// On node 0: true if the token is in circulation.
     sent: bool,
     /// On node 0: the time at which the first round without activity began, in ns.
@@ -123,11 +79,8 @@ pub(super) struct Token {
     acted: u64,
     /// 1 if a node waits for an event other than the end of all programs.
     waits: u64,
-    /// The fewest collectives that a node has entered, and the shapes of the last ones of these.
+    /// The fewest collectives that a node has entered.
     least: u64,
-    shapes: u64,
-    /// The ways of all.
-    ways: Ways,
     /// The least turn of a node that waits in a collective: that needs all nodes; that needs those
     /// before it, which have all entered it; that needs those after it, none of which is known not
     /// to have entered it.
@@ -145,7 +98,8 @@ struct Visit {
     acted: bool,
     waits: bool,
     turn: u64,
-    position: Position,
+    /// Set if the node waits in the collective that it entered last.
+    needs: Option<Needs>,
     allowed: u64,
 }
 
@@ -162,6 +116,8 @@ pub(super) enum Step {
     Nothing,
     /// Pass the token to the next node.
     Pass(Token),
+    /// Compare the last calls of all nodes.
+    Compare,
     /// No node can ever continue.
     Stuck,
 }
@@ -172,8 +128,6 @@ impl Token {
         acted: 0,
         waits: 0,
         least: NEVER,
-        shapes: 0,
-        ways: Ways { all: 0, ahead: 0 },
         all: NEVER,
         before: NEVER,
         after: NEVER,
@@ -182,27 +136,21 @@ impl Token {
 
     /// The token after it has visited the next node, in rank order.
     fn and(mut self, node: Visit) -> Self {
-        let Visit { balance, acted, waits, turn, position, allowed } = node;
+        let Visit { balance, acted, waits, turn, needs, allowed } = node;
         self.balance = self.balance.wrapping_add(balance);
         self.acted |= u64::from(acted);
         self.waits |= u64::from(waits);
         self.allowed = self.allowed.max(allowed);
-        self.ways = self.ways.and(position.ways);
         if turn < self.after {
             self.after = NEVER;
         }
-        match position.needs {
+        match needs {
             Some(Needs::All) => self.all = self.all.min(turn),
             Some(Needs::Before) if turn <= self.least => self.before = self.before.min(turn),
             Some(Needs::After) => self.after = self.after.min(turn),
             Some(Needs::Before) | None => {}
         }
-        if turn < self.least {
-            (self.least, self.shapes) = (turn, 0);
-        }
-        if turn == self.least {
-            self.shapes |= position.shape;
-        }
+        self.least = self.least.min(turn);
         self
     }
 
@@ -210,10 +158,8 @@ impl Token {
     /// activity, in ns.
     fn is_stuck(&self, quiet: u64) -> bool {
         let all = if self.all <= self.least { self.all } else { NEVER };
-        // The least turn of a collective that can continue.
-        let free = all.min(self.before).min(self.after);
-        let unlike = self.shapes.count_ones() > 1 || self.ways.are_mixed(self.least);
-        let none_is_free = free == NEVER || free == self.least && unlike;
+        // No collective can continue.
+        let none_is_free = all.min(self.before).min(self.after) == NEVER;
         let waits = self.acted == 0 && self.waits != 0;
         waits && (self.balance == 0 && none_is_free && quiet >= self.allowed || quiet >= LONGEST)
     }
@@ -227,6 +173,7 @@ impl Detector {
             since: 0,
             acted: true,
             token: None,
+            compared: 0,
             sent: false,
             quiet: None,
             shown: None,
@@ -248,7 +195,7 @@ impl Detector {
         &mut self,
         world: &World,
         traffic: Traffic,
-        position: Position,
+        needs: Option<Needs>,
         call: Option<&Call>,
         awaited: Awaited,
     ) -> Step {
@@ -264,7 +211,7 @@ impl Detector {
             acted: false,
             waits,
             turn: world.turn(),
-            position,
+            needs,
             allowed: prepared.map_or(0, |bytes| PREPARED + PREPARED_BYTE.saturating_mul(bytes)),
         };
         let messages = traffic.sent.wrapping_add(traffic.received);
@@ -274,7 +221,7 @@ impl Detector {
     /// As [`idle`](Self::idle), for node `rank` of `size`, after so many `messages` in all; the
     /// visit does not know yet whether the node has acted.
     fn step(&mut self, (rank, size): (usize, usize), messages: u64, visit: Visit, now: u64) -> Step {
-        let done = (messages, visit.turn, visit.position);
+        let done = (messages, visit.turn, visit.needs);
         if done != self.done || self.since == 0 {
             (self.done, self.since, self.acted) = (done, now, true);
         }
@@ -302,6 +249,10 @@ impl Detector {
             Some(token) => {
                 let acted = std::mem::take(&mut self.acted);
                 Step::Pass(token.and(Visit { acted, ..visit }))
+            }
+            None if long && visit.needs.is_some() && now.saturating_sub(self.compared) >= PATIENCE => {
+                self.compared = now;
+                Step::Compare
             }
             None => Step::Nothing,
         }
@@ -438,11 +389,11 @@ mod tests {
                 acted: false,
                 waits: *does != Does::Left,
                 turn: *turn,
-                position: Position { shape: 1, needs, ..Position::default() },
+                needs,
                 allowed: 0,
             };
             match detector.step((rank, size), traffic.sent + traffic.received, visit, self.now) {
-                Step::Nothing => false,
+                Step::Nothing | Step::Compare => false,
                 Step::Stuck => true,
                 Step::Pass(token) => {
                     self.tokens[(rank + 1) % size].push_back(token);
@@ -485,41 +436,12 @@ mod tests {
         }
     }
 
-    const WAITS: Visit = Visit {
-        balance: 0,
-        acted: false,
-        waits: true,
-        turn: 3,
-        position: Position { shape: 1, ways: Ways { all: 1 << 3, ahead: 0 }, needs: Some(Needs::All) },
-        allowed: 0,
-    };
-
-    /// The nodes of one collective wait for each other's messages, which never match.
-    #[test]
-    fn unlike_collectives_of_one_turn_are_stuck() {
-        let unlike = Visit { position: Position { shape: 2, ..WAITS.position }, ..WAITS };
-        let later = Visit { turn: 4, ..unlike };
-        assert!(Token::NEW.and(WAITS).and(unlike).is_stuck(PATIENCE));
-        assert!(!Token::NEW.and(WAITS).and(WAITS).is_stuck(PATIENCE));
-        assert!(!Token::NEW.and(WAITS).and(later).is_stuck(PATIENCE), "only its own turn is compared");
-        let gone = |turns: &[(u64, bool)]| {
-            let mut ways = Ways::default();
-            turns.iter().for_each(|(turn, goes_ahead)| ways.enter(*turn, *goes_ahead));
-            Visit { turn: turns[turns.len() - 1].0, position: Position { ways, ..WAITS.position }, ..WAITS }
-        };
-        for (turns, stuck) in [
-            (&[(3, true), (4, false)][..], true),
-            (&[(3, false), (4, true)], false),
-            (&[(3, true), (4, false), (66, true)], false),
-            (&[(3, true), (67, false)], false),
-        ] {
-            assert_eq!(Token::NEW.and(WAITS).and(gone(turns)).is_stuck(PATIENCE), stuck, "{turns:?}");
-        }
-    }
+    const WAITS: Visit =
+        Visit { balance: 0, acted: false, waits: true, turn: 3, needs: Some(Needs::All), allowed: 0 };
 
     #[test]
     fn what_may_be_in_flight_is_given_its_time_and_no_more() {
-        let sent = Visit { allowed: PREPARED, position: Position::default(), ..WAITS };
+        let sent = Visit { allowed: PREPARED, needs: None, ..WAITS };
         assert!(!Token::NEW.and(sent).is_stuck(PREPARED - 1));
         assert!(Token::NEW.and(sent).is_stuck(PREPARED));
         let lost = Visit { balance: 1, ..WAITS };

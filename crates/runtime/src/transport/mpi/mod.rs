@@ -1,20 +1,17 @@
 //! Nodes as processes of an MPI job.
 //!
-//! A collective begins with a *frame*: every node sends every other node its call and, if they fit,
-//! all its data ([`collectives`]). So lengths, roots and operations that differ are detected before
-//! they do harm, and short vectors need no other messages. Only a barrier, and a reduce or scan of
-//! one number, are sent without a header, unless `STRATA_CHECK=1`, which is the default of builds
-//! with debug assertions. Numbers are combined here, in rank order, with the same functions as on
-//! threads.
+//! The messages of collectives have tags by which only nodes that make the same calls receive them
+//! ([`collectives`]). So lengths, roots, operations and orders that differ are detected before they do
+//! harm. `STRATA_CHECK=1`, the default of builds with debug assertions, compares the calls before each
+//! collective. Numbers are combined here, in rank order, with the same functions as on threads.
 //!
 //! Packets and puts go through [`connections`] and end in [`ports`].
 //!
-//! A failure is reported on standard error and aborts the job. Nodes publish their positions in a
-//! window of memory, at the cost of a few stores. A node that has left the program checks the
-//! positions of the others until all have left, because a node that waits for it would wait
-//! forever. If all nodes wait, in any call, a token detects it ([`deadlock`]). One error is not
-//! always detected without `STRATA_CHECK`: nodes call barriers, scans and reduces of one number in
-//! different orders.
+//! A failure is reported on standard error and aborts the job. Nodes publish their last calls in a
+//! window of memory, at the cost of a few stores. A node that has waited long in a collective compares
+//! them. A node that has left the program checks the calls of the others until all have left, because
+//! a node that waits for it would wait forever. If all nodes wait, in any call, a token detects it
+//! ([`deadlock`]).
 
 mod collectives;
 mod connections;
@@ -36,7 +33,7 @@ use crate::transport::{
     Action, Awaited, Call, Collective, Endpoint, Extras, Failure, LOOKS, Library, Network, Networks,
     Operation, Packet, Scan, Way, panic_text,
 };
-use collectives::{Collectives, Form, SHORT};
+use collectives::{COMPARED_EVERY, Collectives, SHORT};
 use connections::{Backoff, Connections};
 use ffi::World;
 pub(crate) use ffi::adopt::Adopted;
@@ -168,12 +165,13 @@ impl Outside {
 /// One node's end of the MPI transport.
 struct Mpi {
     world: &'static World,
-    /// The number of collectives that this process has entered.
+    /// The number of collectives that this process has entered, and the hash of this program's.
     turn: u64,
+    hash: u64,
     /// The previous call's header and place: in a loop most of it is unchanged.
     header: Header,
     place: Option<&'static Location<'static>>,
-    /// True if every collective begins with a frame; equal on all nodes.
+    /// True if the calls of every collective are compared first; equal on all nodes.
     checks: bool,
     /// The collective for which a caller waits, and the started one.
     whole: Collectives,
@@ -198,6 +196,7 @@ impl Mpi {
             checks: world.any(&call, wanted),
             world,
             turn: world.turn(),
+            hash: 0,
             header: Header::default(),
             place: None,
             whole: Collectives::new(world, 0),
@@ -209,43 +208,50 @@ impl Mpi {
         }
     }
 
-    /// Publishes the current call of this node, a collective of this form.
-    fn enter(&mut self, call: &Call, form: Form, started: bool) {
+    /// Publishes the current call of this node; true if the nodes compare their calls before it.
+    fn enter(&mut self, call: &Call, started: bool) -> bool {
         self.turn += 1;
         if self.place.is_some_and(|place| std::ptr::eq(place, call.place)) {
             self.header.recall(call);
-            self.world.show(self.turn, self.header.changing());
         } else {
             self.place = Some(call.place);
             self.header = Header::new(call);
-            self.world.show(self.turn, self.header.words());
         }
-        self.outside.borrow_mut().connections.enters(self.turn, form.shape(started), form.goes_ahead());
+        self.header.start(started);
+        self.hash = self.header.hash(self.hash);
+        self.world.show(self.turn, &self.header);
+        self.outside.borrow_mut().connections.enters();
+        self.checks || self.turn.is_multiple_of(COMPARED_EVERY)
     }
 
     /// A whole collective that combines or moves `values`.
     fn combine(&mut self, call: &Call, operation: Operation, values: &mut [u8]) {
-        let form = self.whole.form(call, operation, values.len(), self.checks);
-        self.enter(call, form, false);
+        let compares = self.enter(call, false);
         Requests::lend(
             values,
             self,
             |this| &mut this.whole.requests,
             |this| {
-                this.whole.start(&this.header, operation, form);
+                this.whole.start(operation, this.hash, compares);
                 this.complete(call);
             },
         );
     }
 
     fn all_gather(&mut self, call: Call, mine: &[u8], all: &mut [u8], by_messages: bool) {
-        let short = if mine.len() <= SHORT { mine } else { &[] };
-        self.meet(&call, short);
-        if mine.is_empty() {
-        } else if mine.len() <= SHORT {
-            let parts = all.chunks_exact_mut(mine.len());
-            self.whole.brought(mine.len()).zip(parts).for_each(|(from, to)| to.copy_from_slice(from));
-        } else if by_messages {
+        if mine.len() <= SHORT {
+            let compares = self.enter(&call, false);
+            self.whole.gather(mine, self.hash, compares);
+            self.complete(&call);
+            let parts = all.chunks_exact_mut(mine.len().max(1));
+            return self
+                .whole
+                .gathered(mine.len())
+                .zip(parts)
+                .for_each(|(from, to)| to.copy_from_slice(from));
+        }
+        self.meet(&call);
+        if by_messages {
             self.world.all_gather_by_messages(&call, mine, all);
         } else {
             self.world.all_gather(&call, mine, all);
@@ -253,7 +259,7 @@ impl Mpi {
     }
 
     fn exchange(&mut self, call: Call, blocks: &mut [RawBlock], in_turn: bool) {
-        self.meet(&call, &[]);
+        self.meet(&call);
         let rank = self.world.rank();
         let leaving: Vec<u64> = blocks.iter().map(|block| block.bytes as u64).collect();
         let mut coming = vec![0; leaving.len()];
@@ -282,11 +288,10 @@ impl Mpi {
         blocks.iter_mut().zip(received).for_each(|(block, new)| *block = new);
     }
 
-    /// Enters a collective: exchanges frames with `data` (at most [`SHORT`] bytes), and ends the job
-    /// unless all nodes made the same call.
-    fn meet(&mut self, call: &Call, data: &[u8]) {
-        self.enter(call, Form::FRAMED, false);
-        self.whole.meet(&self.header, data);
+    /// Enters a collective, and ends the job unless all nodes made the same call.
+    fn meet(&mut self, call: &Call) {
+        self.enter(call, false);
+        self.whole.meet(self.hash);
         self.complete(call);
     }
 
@@ -328,10 +333,10 @@ impl Mpi {
         Ok(())
     }
 
-    /// The library's collectives tell nothing about calls that differ, so the nodes exchange their
-    /// calls first, but for a single number without `STRATA_CHECK`, as usual.
+    /// The library's collectives tell nothing about calls that differ, and do not return where a node
+    /// makes another, so the nodes compare their calls first.
     fn by_library(&mut self, call: &Call, operation: Operation, values: &mut [u8]) {
-        self.meet(call, &[]);
+        self.meet(call);
         if let Operation::Broadcast(root) = operation {
             return self.world.library_broadcast(call, root, values);
         }
@@ -385,11 +390,10 @@ impl Endpoint for Mpi {
     }
 
     fn start(&mut self, call: Call, operation: Operation, values: RawBlock) {
-        let form = self.started.form(&call, operation, values.bytes, self.checks);
-        self.enter(&call, form, true);
+        let compares = self.enter(&call, true);
         self.backoff.renew();
         self.started.requests.load(values);
-        self.started.start(&self.header, operation, form);
+        self.started.start(operation, self.hash, compares);
     }
 
     fn test(&mut self) -> bool {

@@ -33,7 +33,7 @@ impl Shutdown {
     }
 
     /// True if all nodes have left. Ends the job if a node has entered a collective after this
-    /// node's last one: it waits there, or should have waited, for this node.
+    /// node's last one: it waits there, or should have waited, for this node; or other ones.
     pub(super) fn all_left(&mut self) -> bool {
         let Some(gathering) = &mut self.gathering else { return false };
         let was_complete = gathering.was_complete();
@@ -50,6 +50,10 @@ impl Shutdown {
                     Ok(_) => {}
                     Err(error) => world.die(world.rank(), error),
                 }
+            }
+            // No node waits for the last collectives if each went ahead in another one.
+            if complete && let Some(failure) = world.unlike() {
+                world.die(failure.rank, failure.message);
             }
         }
         complete

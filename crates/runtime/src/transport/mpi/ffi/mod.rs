@@ -15,8 +15,8 @@
 
 #![allow(unsafe_code, reason = "this module and those under it are the ones that call the MPI library")]
 
-use crate::transport::Call;
 use crate::transport::header::{HEADER, Header};
+use crate::transport::{Call, Failure};
 use mpi::ffi;
 use std::ffi::{c_int, c_void};
 use std::fmt::Display;
@@ -40,29 +40,41 @@ const LONG: c_int = 2;
 /// Time for the launcher to forward the reason for the end of the job.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
-/// Bytes of the window in which a node publishes its state: its turn, the header of its last
-/// collective, its bit of the asynchronous or, whether it waits for messages and the header of that
-/// call.
-const WINDOW: usize = (8 + HEADER + 8 + 8 + HEADER).next_multiple_of(LINE);
+/// The last calls of collectives that a node publishes, each with its number.
+const CALLS: u64 = 64;
+const CALL: usize = 1 + HEADER / 8;
+
+/// Bytes of the window in which a node publishes its state: its turn, its bit of the asynchronous or,
+/// whether it waits for messages and the header of that call, and its last collectives.
+const WINDOW: usize = (8 * (FIRST_CALL + CALLS as usize * CALL)).next_multiple_of(LINE);
 
 /// Windows are multiples of so many bytes, those of a line of the cache. Where a window of MPICH
 /// 4.0.2 is no multiple of 16 bytes, other processes of the host access it at a wrong place.
 const LINE: usize = 64;
 
 /// The index of the window's word with the node's bit of the asynchronous or.
-const BIT: usize = 1 + HEADER / 8;
+const BIT: usize = 1;
 
 /// The index of the word that is set while the node waits for messages; the call follows.
-const WAIT: usize = BIT + 1;
+const WAIT: usize = 2;
+
+/// The index of the last collectives.
+const FIRST_CALL: usize = WAIT + CALL;
+
+/// The index of the collective of this number.
+fn call_at(turn: u64) -> usize {
+    FIRST_CALL + (turn % CALLS) as usize * CALL
+}
 
 /// The job as MPI sees it; created once a process.
 pub(super) struct World {
     rank: usize,
     size: usize,
     programs: ffi::MPI_Comm,
-    /// The communicator for messages directly into memory that is known to be ready: vectors of
-    /// collectives, long puts.
+    /// The communicator for messages directly into memory that is known to be ready: long puts.
     pairs: ffi::MPI_Comm,
+    /// Those of the collectives that may be in flight at once.
+    collectives: [ffi::MPI_Comm; 2],
     /// The communicators of messages to rings of receives, by [`Lane`].
     lanes: [ffi::MPI_Comm; Lane::ALL.len()],
     /// The communicator in which nodes wait after leaving the program.
@@ -70,7 +82,7 @@ pub(super) struct World {
     window: ffi::MPI_Win,
     /// Memory that nodes expose to each other, in the order of its creation.
     windows: Mutex<Vec<window::Window>>,
-    /// This node's part of the window: its turn, then the header of its call, in words.
+    /// This node's part of the window.
     shown: &'static [AtomicU64; WINDOW / 8],
     /// True if a program runs: if the process exits then, it would leave others waiting.
     running: AtomicBool,
@@ -270,8 +282,10 @@ impl World {
         attempt!(unsafe { MPI_Comm_rank(world, &mut rank) })?;
         // SAFETY: MPI is initialised; it writes the size to a variable that outlives the call.
         attempt!(unsafe { MPI_Comm_size(world, &mut size) })?;
-        let (mut programs, mut ends, mut pairs, mut lanes) = (world, world, world, [world; 3]);
-        for communicator in [&mut programs, &mut ends, &mut pairs].into_iter().chain(&mut lanes) {
+        let (mut programs, mut ends, mut pairs) = (world, world, world);
+        let (mut collectives, mut lanes) = ([world; 2], [world; 3]);
+        let single = [&mut programs, &mut ends, &mut pairs];
+        for communicator in single.into_iter().chain(&mut collectives).chain(&mut lanes) {
             // SAFETY: MPI is initialised; the duplicate's handle is written to a variable that
             // outlives the call.
             attempt!(unsafe { MPI_Comm_dup(world, communicator) })?;
@@ -299,8 +313,20 @@ impl World {
         // SAFETY: a live communicator, in which all nodes make this call next.
         attempt!(unsafe { MPI_Barrier(ends) })?;
         let (rank, size) = (usize::try_from(rank).unwrap_or(0), usize::try_from(size).unwrap_or(1));
-        let (windows, running, prepared) = (Mutex::default(), AtomicBool::new(false), Default::default());
-        Ok(Self { rank, size, programs, pairs, lanes, ends, window, windows, shown, running, prepared })
+        Ok(Self {
+            rank,
+            size,
+            programs,
+            pairs,
+            collectives,
+            lanes,
+            ends,
+            window,
+            windows: Mutex::default(),
+            shown,
+            running: AtomicBool::new(false),
+            prepared: Default::default(),
+        })
     }
 
     pub(super) fn rank(&self) -> usize {
@@ -324,7 +350,8 @@ impl World {
         let _ = attempt!(unsafe { MPI_Win_unlock_all(window) });
         // SAFETY: the window is live and unlocked; all nodes make this call at their end.
         let _ = attempt!(unsafe { MPI_Win_free(&mut window) });
-        for mut communicator in [self.programs, self.ends, self.pairs].into_iter().chain(self.lanes) {
+        let single = [self.programs, self.ends, self.pairs];
+        for mut communicator in single.into_iter().chain(self.collectives).chain(self.lanes) {
             // SAFETY: a live communicator of ours; no message in it is in flight, as no program
             // runs.
             let _ = attempt!(unsafe { MPI_Comm_free(&mut communicator) });
@@ -372,11 +399,34 @@ impl World {
     }
 
     /// Publishes the collective that this node is about to enter, with its number `turn`.
-    pub(super) fn show(&self, turn: u64, header: &[u64]) {
-        for (word, value) in self.shown[1..].iter().zip(header) {
+    #[inline]
+    pub(super) fn show(&self, turn: u64, header: &Header) {
+        let call = &self.shown[call_at(turn)..][..CALL];
+        call[0].store(0, Ordering::Relaxed);
+        for (word, value) in call[1..].iter().zip(header.words()) {
             word.store(*value, Ordering::Relaxed);
         }
+        call[0].store(turn, Ordering::Release);
         self.shown[0].store(turn, Ordering::Release);
+    }
+
+    /// The first call of a node that is not that of the others, among the last collectives.
+    pub(super) fn unlike(&self) -> Option<Failure> {
+        let find = || {
+            let all = (0..self.size).map(|rank| self.published(rank)).collect::<Result<Vec<_>, _>>().ok()?;
+            let turns = (self.turn().saturating_sub(CALLS) + 1)..=self.turn();
+            turns.into_iter().find_map(|turn| {
+                let calls = all.iter().map(|seen| &seen[call_at(turn)..][..CALL]).enumerate();
+                let mut calls =
+                    calls.filter(|(_, call)| call[0] == turn).map(|(rank, call)| (rank, &call[1..]));
+                let (node, first) = calls.next()?;
+                let (rank, other) = calls.find(|(_, other)| !Header::words_agree(first, other))?;
+                let (first, other) = (Header::from_words(first), Header::from_words(other));
+                Some(Failure { rank, message: format!("{other}, but node {node} called {first}") })
+            })
+        };
+        // A node that runs ahead may be writing what is read.
+        find().filter(|found| find().is_some_and(|again| again.message == found.message))
     }
 
     /// Publishes the call in which this node waits for messages, or that it does not wait.
@@ -397,7 +447,7 @@ impl World {
     /// The published turn and call of node `rank`.
     pub(super) fn look_at(&self, rank: usize) -> Result<(u64, Header), String> {
         let seen = self.published(rank)?;
-        Ok((seen[0], Header::from_words(&seen[1..BIT])))
+        Ok((seen[0], Header::from_words(&seen[call_at(seen[0])..][1..CALL])))
     }
 
     /// All published words of node `rank`.

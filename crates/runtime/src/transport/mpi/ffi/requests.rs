@@ -8,16 +8,21 @@ use mpi::ffi;
 use std::ffi::c_int;
 use std::ops::Range;
 
-/// The number of tags of a collective; those of prepared messages are higher than all.
-const TAGS: c_int = 1000;
+/// The most bytes that are sent without waiting for their receiver, in messages of [`PARCEL`]: a
+/// longer message costs two exchanges more.
+pub(in super::super) const EAGER: usize = 16 << 10;
+
+/// The most bytes of a message that all libraries send at once (4 KiB), less their headers.
+const PARCEL: usize = 3968;
 
 /// Three pieces of memory, and messages between them and those of other nodes. While a message is
 /// in flight the memory cannot be accessed otherwise; if dropped then, it is leaked instead of
 /// freed.
 pub(in super::super) struct Requests {
     world: &'static World,
-    /// The base of the tags, which distinguishes these messages from those of another collective.
-    tags: c_int,
+    /// That of one of the collectives that may be in flight at once.
+    communicator: ffi::MPI_Comm,
+    tag: c_int,
     requests: Vec<ffi::MPI_Request>,
     frames: Vec<u64>,
     scratch: Vec<u64>,
@@ -45,6 +50,11 @@ pub(in super::super) struct Buffers<'a> {
     pub(in super::super) scratch: &'a mut [u64],
 }
 
+/// The most bytes of one of the messages that carry so many.
+fn piece(length: usize) -> usize {
+    if length > EAGER { PIECE } else { PARCEL }
+}
+
 /// Ends the job when dropped: memory that messages may be using is about to be freed.
 pub(super) struct Lent(pub(super) &'static World);
 
@@ -57,13 +67,18 @@ impl Drop for Lent {
 impl Requests {
     /// `number` is the same on all nodes and identifies the collective; `frames` is the number of
     /// words for frames.
-    pub(in super::super) fn new(world: &'static World, number: c_int, frames: usize) -> Self {
+    pub(in super::super) fn new(world: &'static World, number: usize, frames: usize) -> Self {
         let mut block = RawBlock::default();
         let values = block.as_bytes_mut().as_mut_ptr();
         let requests = Vec::with_capacity(2 * world.size());
-        let tags = TAGS * (1 + number);
-        let (frames, scratch) = (vec![0; frames], Vec::new());
-        Self { world, tags, requests, frames, scratch, block, values, length: 0 }
+        let (communicator, frames) = (world.collectives[number], vec![0; frames]);
+        Self { world, communicator, tag: 0, requests, frames, scratch: Vec::new(), block, values, length: 0 }
+    }
+
+    /// The following messages are those of the collective with this hash, or compare hashes. MPI has
+    /// 15 bits for tags at least (3.1, §8.1.2).
+    pub(in super::super) fn begin(&mut self, hash: Option<u64>) {
+        self.tag = hash.map_or(0, |hash| 1 + (hash >> 50) as c_int);
     }
 
     /// Takes the memory of the values to combine.
@@ -136,49 +151,41 @@ impl Requests {
     }
 
     /// Sends bytes to node `to`.
-    pub(in super::super) fn send(&mut self, memory: Memory, range: Range<usize>, to: usize, round: usize) {
-        let (world, tag) = (self.world, self.tag(round));
+    pub(in super::super) fn send(&mut self, memory: Memory, range: Range<usize>, to: usize) {
+        let (world, tag, communicator) = (self.world, self.tag, self.communicator);
         let base = self.at(memory, &range);
         let length = range.len();
+        let piece = piece(length);
         // An empty message is also sent: it reports that this node has reached this round.
-        for from in (0..length.max(1)).step_by(PIECE) {
-            let (at, count) = (base.wrapping_add(from).cast(), count((length - from).min(PIECE)));
+        for from in (0..length.max(1)).step_by(piece) {
+            let (at, count) = (base.wrapping_add(from).cast(), count((length - from).min(piece)));
             // SAFETY: a constant that the shim initialises when it is loaded.
             let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
             // SAFETY: `at` asserts that the range is in the memory, which lives until the request
             // is complete: the collective owns it or, if dropped earlier, leaks it; `Lent` guards
             // lent memory.
-            sure!(world, unsafe { MPI_Isend(at, count, bytes(), peer(to), tag, world.pairs, &mut request) });
+            sure!(world, unsafe { MPI_Isend(at, count, bytes(), peer(to), tag, communicator, &mut request) });
             self.requests.push(request);
         }
     }
 
     /// Receives bytes from node `from`; the length is that of the message.
-    pub(in super::super) fn receive(
-        &mut self,
-        memory: Memory,
-        range: Range<usize>,
-        from: usize,
-        round: usize,
-    ) {
-        let (world, tag) = (self.world, self.tag(round));
+    pub(in super::super) fn receive(&mut self, memory: Memory, range: Range<usize>, from: usize) {
+        let (world, tag, communicator) = (self.world, self.tag, self.communicator);
         let base = self.at(memory, &range);
         let length = range.len();
-        for start in (0..length.max(1)).step_by(PIECE) {
-            let (at, count) = (base.wrapping_add(start).cast(), count((length - start).min(PIECE)));
+        let piece = piece(length);
+        for start in (0..length.max(1)).step_by(piece) {
+            let (at, count) = (base.wrapping_add(start).cast(), count((length - start).min(piece)));
             // SAFETY: a constant that the shim initialises when it is loaded.
             let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
             // SAFETY: as for sending, the memory lives until the request is complete; ranges of
             // receives do not overlap those of other requests.
             sure!(world, unsafe {
-                MPI_Irecv(at, count, bytes(), peer(from), tag, world.pairs, &mut request)
+                MPI_Irecv(at, count, bytes(), peer(from), tag, communicator, &mut request)
             });
             self.requests.push(request);
         }
-    }
-
-    fn tag(&self, round: usize) -> c_int {
-        self.tags + c_int::try_from(round).unwrap_or(c_int::MAX)
     }
 
     /// True if all messages have arrived; lets MPI make progress.
