@@ -1,7 +1,6 @@
 //! Whether the run-time does a collective, or the library below it: Open MPI's broadcast, or ours.
 //!
-//! Both give the same result to the last bit and compare the nodes' calls first, or the library is
-//! not asked: short values travel with the calls. The models of the libraries `broadcasts`,
+//! Both give the same result to the last bit, and find calls that differ. The models of the libraries `broadcasts`,
 //! `reductions` and `scans` decide, once for each of them and each class of sizes, a quarter of a
 //! factor of two; a call then reads one byte of the node. Without models of this machine the
 //! run-time does all.
@@ -217,6 +216,11 @@ impl Node {
         let choice = &chosen.choice;
         if choice.pinned {
             return Ok(choice.name == "mpi");
+        }
+        // Compiled-in models are older than the run-time's own way.
+        let own = self.transport.extras().library.map_or(0, |below| below.own);
+        if 8 * least_of(class) <= own && selector.models().file.is_none() && !self.learns() {
+            return Ok(false);
         }
         let predicted = choice.predicted(selector.models().source, self.size(), words);
         let of = |name: &str| L::TABLE.entries.iter().position(|entry| entry.name == name);

@@ -56,7 +56,7 @@ impl Header {
     pub(crate) fn hash(&self, before: u64) -> u64 {
         const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
         let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(ODD).rotate_left(29);
-        mix(mix(mix(before, self.0[0]), self.0[1]), self.0[2] >> 32).wrapping_mul(ODD)
+        mix(mix(before, self.0[0]), self.0[1] ^ (self.0[2] >> 32) << 63).wrapping_mul(ODD)
     }
 
     /// True if the words of two nodes' calls can belong to the same collective.

@@ -194,9 +194,10 @@ pub(crate) trait Preparing {
 
 /// A library with collectives of its own, for [`Way::Library`].
 pub(crate) struct Library<'a> {
-    /// The most bytes of values that travel with the nodes' calls when these are compared, and so
-    /// cost nothing here.
+    /// The most bytes of values for which the library is never asked.
     pub(crate) above: usize,
+    /// The most bytes of values that the transport itself combines or moves no slower.
+    pub(crate) own: usize,
     /// What travels with the calls of the next collective.
     pub(crate) piggyback: &'a mut Piggyback,
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 /// theirs anyway, and so costs no message.
 #[derive(Debug, Default)]
 pub(crate) struct Piggyback {
-    /// This node's word for the next collective in place of more bytes than travel with the calls.
+    /// This node's word for the next collective, before which the nodes then compare their calls.
     /// All nodes give one for the same collective, which takes it.
     pub(crate) word: Option<u64>,
     /// All nodes' words, by rank.

@@ -44,9 +44,11 @@ pub(super) const SHORT: usize = 256;
 /// and combining would cost more than the second exchange of shares (Open MPI 4.1, 2 nodes).
 const SMALL: usize = 16 << 10;
 
-/// The most bytes of a vector, times the number of nodes from 8 on, that is sent whole in ⌈log₂ P⌉
-/// rounds, or from node to node: Open MPI 4.1 on 2 to 8 nodes.
-const WHOLE: usize = 512 << 10;
+/// The most bytes of a vector that is sent whole in ⌈log₂ P⌉ rounds, or from node to node: Open MPI
+/// 4.1 on 2 to 8 nodes, where this is no slower than what the library does.
+pub(super) fn whole_below(size: usize) -> usize {
+    (512 << 10) / size.max(8)
+}
 
 /// The most nodes of a chain: in more rounds than a tree has, but fewer messages.
 const CHAIN: usize = 16;
@@ -170,7 +172,7 @@ impl Collectives {
 
     fn form_of(&self, operation: Operation, bytes: usize) -> Form {
         let size = self.world.size();
-        let whole = bytes <= WHOLE / size.max(8) && (self.whole.is_none() || bytes <= SHORT);
+        let whole = bytes <= whole_below(size) && (self.whole.is_none() || bytes <= SHORT);
         let words = bytes.div_ceil(8);
         match operation {
             _ if bytes == 0 => Form::Gather(0),

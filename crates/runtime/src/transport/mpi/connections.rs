@@ -501,8 +501,8 @@ impl Connections {
     }
 }
 
-/// The waiting strategy of a node: it spins first (in MPI, which yields if it knows that there are
-/// too few cores), then yields, then sleeps.
+/// The waiting strategy of a node: it polls first (MPI yields if it knows that there are too few
+/// cores), then yields, then sleeps.
 #[derive(Default)]
 pub(super) struct Backoff(u32);
 
@@ -520,10 +520,8 @@ impl Backoff {
     /// Waits after `looks` polls of the awaited condition; a round of spinning counts as one poll.
     pub(super) fn wait_after(&mut self, looks: u32) {
         self.0 = self.0.saturating_add(if self.0 < Self::SPINS { looks } else { 1 });
-        if simulated_clock().is_some() {
+        if self.0 < Self::SPINS || simulated_clock().is_some() {
             // Polls take simulated time, and all nodes share one thread: real time must not pass.
-        } else if self.0 < Self::SPINS {
-            std::hint::spin_loop();
         } else if self.0 < Self::YIELDS {
             std::thread::yield_now();
         } else {

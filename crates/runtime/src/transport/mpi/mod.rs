@@ -33,7 +33,7 @@ use crate::transport::{
     Action, Awaited, Call, Collective, Endpoint, Extras, Failure, LOOKS, Library, Network, Networks,
     Operation, Packet, Scan, Way, panic_text,
 };
-use collectives::{COMPARED_EVERY, Collectives, SHORT};
+use collectives::{COMPARED_EVERY, Collectives, SHORT, whole_below};
 use connections::{Backoff, Connections};
 use ffi::World;
 pub(crate) use ffi::adopt::Adopted;
@@ -523,7 +523,11 @@ impl Endpoint for Mpi {
             process: None,
             words: Some(self.world),
             messages: Some(self.world),
-            library: Some(Library { above: SHORT, piggyback: &mut self.whole.piggyback }),
+            library: Some(Library {
+                above: SHORT,
+                own: whole_below(self.world.size()),
+                piggyback: &mut self.whole.piggyback,
+            }),
             simulated: None,
             #[cfg(feature = "tune")]
             ways: |action| match action {

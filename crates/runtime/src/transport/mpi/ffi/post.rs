@@ -47,6 +47,8 @@ struct Ring {
     each: usize,
     /// The index of the oldest receive.
     head: usize,
+    /// The number of receives before it that are to be posted again.
+    owed: usize,
 }
 
 impl Ring {
@@ -68,6 +70,15 @@ impl Ring {
                 &mut self.requests[slot],
             )
         });
+    }
+
+    /// Posts all receives again whose messages were taken.
+    fn renew(&mut self, world: &World) {
+        let size = self.requests.len();
+        while self.owed > 0 {
+            self.post(world, (self.head + size - self.owed) % size);
+            self.owed -= 1;
+        }
     }
 }
 
@@ -92,7 +103,7 @@ impl Inbox {
             let (slots, each) = sizes[lane as usize];
             let memory = Words::zeroed(slots * each);
             let communicator = world.lanes[lane as usize];
-            let mut ring = Ring { communicator, requests: vec![none; slots], memory, each, head: 0 };
+            let mut ring = Ring { communicator, requests: vec![none; slots], memory, each, head: 0, owed: 0 };
             (0..slots).for_each(|slot| ring.post(world, slot));
             ring
         };
@@ -104,6 +115,8 @@ impl Inbox {
     /// Tests for arrived messages, and lets MPI make progress. True if there is a new one.
     #[inline]
     pub(in super::super) fn poll(&mut self) -> bool {
+        // Not when they were taken: the sender may be waiting for a reply.
+        self.rings.iter_mut().for_each(|ring| ring.renew(self.world));
         let (mut found, mut which) = (0, [0; LANES]);
         // SAFETY: plain numbers, for which zero is a valid value.
         let mut statuses: [ffi::MPI_Status; LANES] = unsafe { std::mem::zeroed() };
@@ -128,7 +141,7 @@ impl Inbox {
         let from = self.sources[lane as usize]?;
         let ring = &self.rings[lane as usize];
         let at = ring.memory.slot(ring.head, ring.each);
-        // SAFETY: the slot's receive is complete, and is posted again only by `take`, which needs
+        // SAFETY: the slot's receive is complete, and is posted again only after `take`, which needs
         // `&mut self`.
         Some((from, unsafe { std::slice::from_raw_parts(at, ring.each) }))
     }
@@ -140,8 +153,11 @@ impl Inbox {
             return;
         }
         let ring = &mut self.rings[lane as usize];
-        ring.post(self.world, ring.head);
         ring.head = (ring.head + 1) % ring.requests.len();
+        ring.owed += 1;
+        if 2 * ring.owed >= ring.requests.len() {
+            ring.renew(self.world);
+        }
         self.heads[lane as usize] = ring.requests[ring.head];
     }
 
@@ -153,6 +169,7 @@ impl Inbox {
         let (none, ignore) = unsafe { (ffi::RSMPI_REQUEST_NULL, ffi::RSMPI_STATUSES_IGNORE) };
         let (world, me) = (self.world, peer(self.world.rank));
         for mut ring in self.rings {
+            ring.renew(world);
             let mut sends = vec![none; ring.requests.len()];
             for send in &mut sends {
                 // SAFETY: no bytes are read; the request is stored in a vector that outlives it.

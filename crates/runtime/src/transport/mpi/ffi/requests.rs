@@ -150,14 +150,22 @@ impl Requests {
         unsafe { base.add(range.start) }
     }
 
-    /// Sends bytes to node `to`.
+    /// Sends bytes to node `to`. A short message is left to MPI: it has been sent at the return, for
+    /// which at most the other node must be inside MPI, as a waiting one is.
     pub(in super::super) fn send(&mut self, memory: Memory, range: Range<usize>, to: usize) {
         let (world, tag, communicator) = (self.world, self.tag, self.communicator);
         let base = self.at(memory, &range);
         let length = range.len();
+        if length <= PARCEL {
+            // An empty message is also sent: it reports that this node has reached this round.
+            // SAFETY: `at` asserts that the range is in the memory, which outlives the call.
+            sure!(world, unsafe {
+                MPI_Send(base.cast(), count(length), bytes(), peer(to), tag, communicator)
+            });
+            return;
+        }
         let piece = piece(length);
-        // An empty message is also sent: it reports that this node has reached this round.
-        for from in (0..length.max(1)).step_by(piece) {
+        for from in (0..length).step_by(piece) {
             let (at, count) = (base.wrapping_add(from).cast(), count((length - from).min(piece)));
             // SAFETY: a constant that the shim initialises when it is loaded.
             let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
