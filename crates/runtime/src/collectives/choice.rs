@@ -1,9 +1,9 @@
 //! Whether the run-time does a collective, or the library below it: Open MPI's broadcast, or ours.
 //!
-//! Both give the same result to the last bit, and find calls that differ. The models of the libraries `broadcasts`,
-//! `reductions` and `scans` decide, once for each of them and each class of sizes, a quarter of a
-//! factor of two; a call then reads one byte of the node. Without models of this machine the
-//! run-time does all.
+//! Both give the same result to the last bit, and find calls that differ. The models of the
+//! libraries `broadcasts`, `reductions` and `scans` decide, once for each of them and each class of
+//! sizes, a quarter of a factor of two; a call then reads one byte of the node. Without models of
+//! this machine the run-time does all.
 //!
 //! All nodes decide alike: before the first decision they compare their models and pins, and later
 //! ones follow from these and the length of the call, which is equal on all nodes.

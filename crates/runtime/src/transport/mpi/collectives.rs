@@ -348,7 +348,7 @@ impl Collectives {
         if round == digits {
             return false;
         }
-        let digit = |round: usize| size - 1 >> (digits - 1 - round);
+        let digit = |round: usize| (size - 1) >> (digits - 1 - round);
         let (count, odd) = (digit(round) >> 1, digit(round) & 1);
         let distance = count + odd;
         self.requests.reserve(2 * room);
