@@ -1,7 +1,7 @@
 //! Collectives as messages between nodes, whose *tags* compare the nodes' calls.
 //!
 //! A node keeps a hash of all collectives that it has called: their operations, roots and lengths, in
-//! their order. A collective's messages have its last bits as their tag, so that a node whose calls
+//! their order. A collective's messages have its first bits as their tag, so that a node whose calls
 //! differ receives none of them. It then waits, and [names the first call that
 //! differs](World::unlike). So messages hold nothing but values, and no node waits for another one
 //! only to compare its call. In one of [`COMPARED_EVERY`] collectives, or in all if all calls are
