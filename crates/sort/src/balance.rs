@@ -1,7 +1,7 @@
 //! Sorting without distributing the result evenly.
 
 use crate::item::Item;
-use crate::{Choice, Limits, choose_and_sort, reasons, without_limit};
+use crate::{Choice, agree, choose_and_sort, reasons, without_limit};
 use strata_runtime::Node;
 use strata_runtime::select::{Options, SelectError};
 
@@ -69,6 +69,6 @@ pub fn sort_balanced<T: Item>(
     options: &Options,
     balance: Balance,
 ) -> Result<Choice, SelectError> {
-    let limits = Limits { balance, ..Limits::default() };
-    choose_and_sort(node, items, options, &limits).map_err(without_limit).map(reasons)
+    let agreed = agree(node, items, options, balance)?;
+    choose_and_sort(node, items, agreed, usize::MAX).map_err(without_limit).map(reasons)
 }

@@ -58,9 +58,11 @@ pub use models::Sort;
 pub use strata_runtime::select::{Options, SelectError};
 pub use strata_select::Pin;
 
+use std::rc::Rc;
+
 use problem::{Order, Problem};
 use strata_runtime::Node;
-use strata_runtime::select::Chosen;
+use strata_runtime::select::{Chosen, Selector};
 use strata_select::{Library, choice::Note, transfer::calibrate_as_set};
 
 /// The size of the elements that the specs in `specs/sort` measure.
@@ -91,7 +93,12 @@ pub type Choice = strata_select::Choice<<Sort as Library>::Rows>;
 /// If a setting is invalid, see [`SelectError`]; then every node returns an error, and the elements
 /// are unchanged.
 pub fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>) -> Result<(), SelectError> {
-    choose_and_sort(node, items, &Options::default(), &Limits::default()).map_err(without_limit).map(drop)
+    let agreed = agree(node, items, &Options::default(), Balance::Even)?;
+    match agreed.again::<T>().filter(|_| !node.learns()) {
+        Some(candidate) => candidate.sort(node, items, &agreed.problem),
+        None => drop(choose_and_sort(node, items, agreed, usize::MAX).map_err(without_limit)?),
+    }
+    Ok(())
 }
 
 /// As [`sort`], with options; returns the choice and the reasons for it.
@@ -106,7 +113,8 @@ pub fn sort_with<T: Item>(
     items: &mut Vec<T>,
     options: &Options,
 ) -> Result<Choice, SelectError> {
-    choose_and_sort(node, items, options, &Limits::default()).map_err(without_limit).map(reasons)
+    let agreed = agree(node, items, options, Balance::Even)?;
+    choose_and_sort(node, items, agreed, usize::MAX).map_err(without_limit).map(reasons)
 }
 
 fn reasons(chosen: Chosen<Sort>) -> Choice {
@@ -121,26 +129,38 @@ fn without_limit(error: SortError) -> SelectError {
     }
 }
 
-/// The other requirements of a sort; equal on all nodes.
-struct Limits {
-    /// The most bytes that an algorithm's buffers may take on a node.
-    bytes: usize,
-    balance: Balance,
+/// The models and the problem that all nodes have.
+struct Agreed {
+    selector: Rc<Selector<Sort>>,
+    problem: Problem,
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self { bytes: usize::MAX, balance: Balance::Even }
+impl Agreed {
+    /// What a choice depends on besides the selector, where elements of `T` are in no order and
+    /// memory is not limited.
+    fn inputs<T: Item>(&self) -> [u64; 3] {
+        let kind = (size_of::<T>() as u64) << 8 | u64::from(T::PLAIN) << 7;
+        let of = kind | u64::from(self.problem.range.width);
+        [self.problem.keys() as u64, self.problem.largest() as u64, of]
+    }
+
+    /// The candidate of the choice before, if it was for such a problem: where few elements are
+    /// sorted repeatedly, each further step of a choice takes as long as sorting one of them.
+    #[inline]
+    fn again<T: Item>(&self) -> Option<Sort> {
+        let candidate = self.selector.last(self.inputs::<T>());
+        candidate.filter(|_| self.problem.order == Order::Any)
     }
 }
 
-/// Returns the reasons by reference: copying them would take as long as a short exchange.
-fn choose_and_sort<T: Item>(
+/// Agrees on models and problem with all nodes.
+#[inline]
+fn agree<T: Item>(
     node: &mut Node,
-    items: &mut Vec<T>,
+    items: &[T],
     options: &Options,
-    &Limits { bytes: limit, balance }: &Limits,
-) -> Result<Chosen<Sort>, SortError> {
+    balance: Balance,
+) -> Result<Agreed, SelectError> {
     if node.calibrates() && node.size() > 1 {
         // The local sorts first: what they take here is a part of the others' times.
         calibrate_as_set::<local::LocalSort>();
@@ -157,9 +177,22 @@ fn choose_and_sort<T: Item>(
     };
     let selector = selector?;
     if !problem.alike {
-        return Err(SelectError::Unlike.into());
+        return Err(SelectError::Unlike);
     }
     problem.most = balance.most(problem.most);
+    Ok(Agreed { selector, problem })
+}
+
+/// Sorts with the best candidate whose buffers take at most `limit` bytes on a node. Returns the
+/// reasons by reference: copying them would take as long as a short exchange.
+fn choose_and_sort<T: Item>(
+    node: &mut Node,
+    items: &mut Vec<T>,
+    agreed: Agreed,
+    limit: usize,
+) -> Result<Chosen<Sort>, SortError> {
+    let question = agreed.inputs::<T>();
+    let Agreed { selector, problem } = agreed;
     let least = if limit == usize::MAX { 0 } else { memory::least::<T>(&problem) };
     if least > limit {
         return Err(SortError::Memory { need: least, limit });
@@ -185,6 +218,9 @@ fn choose_and_sort<T: Item>(
     let chosen = node.choose_by(&selector, &inputs, applies, note)?;
     // A pinned algorithm is used even if the elements are in order already.
     let order = if chosen.choice.pinned { Order::Any } else { order };
+    if !alone && problem.order == Order::Any && limit == usize::MAX {
+        selector.keep_last(question, chosen.candidate);
+    }
     match chosen.candidate {
         _ if order == Order::Ascending && problem.may_stay(&problem.lens) => {}
         _ if order == Order::Ascending => layout::rebalance(node, items, &problem.lens),
@@ -304,6 +340,29 @@ mod tests {
         let entries = Sort::TABLE.entries.iter().enumerate();
         let least = entries.map(|(at, entry)| Sort::candidate(at, &Parameters::least(entry.parameters)));
         assert_eq!(least.collect::<Vec<_>>(), LEAST.map(Some));
+    }
+
+    #[test]
+    fn the_choice_before_serves_the_same_problem_alone() {
+        let again = |keys: [u64; 3], then: Vec<u64>, pairs: bool| {
+            let machine = strata_runtime::Machine::threads(2).unwrap();
+            let found = machine.run(|node| {
+                sort(node, &mut keys.to_vec())?;
+                let options = Options::default();
+                if pairs {
+                    let items: Vec<_> = then.iter().map(|key| Pair::new(*key, 0_u64)).collect();
+                    return Ok(agree(node, &items, &options, Balance::Even)?.again::<Pair<u64, u64>>());
+                }
+                Ok(agree(node, &then, &options, Balance::Even)?.again::<u64>())
+            });
+            found.unwrap()[0]
+        };
+        assert!(again([9, 1, 5], vec![8, 0, 3], false).is_some(), "as many of as many bits");
+        for (what, then) in [("fewer", vec![8, 0]), ("wider", vec![8, 0, 99]), ("in order", vec![8; 3])] {
+            assert_eq!(again([9, 1, 5], then, false), None, "{what}");
+        }
+        assert_eq!(again([9, 1, 5], vec![8, 0, 3], true), None, "larger elements");
+        assert_eq!(again([5, 5, 5], vec![5; 3], false), None, "nothing was chosen for the first");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::item::Item;
 use crate::problem::Problem;
-use crate::{Choice, Limits, Sort, profile};
+use crate::{Balance, Choice, Sort, profile};
 use strata_runtime::Node;
 use strata_runtime::select::{Options, SelectError};
 
@@ -47,8 +47,9 @@ pub fn sort_within<T: Item>(
     options: &Options,
     bytes: usize,
 ) -> Result<Choice, SortError> {
-    let limits = Limits { bytes: node.reduce_min(bytes as u64) as usize, ..Limits::default() };
-    crate::choose_and_sort(node, items, options, &limits).map(crate::reasons)
+    let limit = node.reduce_min(bytes as u64) as usize;
+    let agreed = crate::agree(node, items, options, Balance::Even)?;
+    crate::choose_and_sort(node, items, agreed, limit).map(crate::reasons)
 }
 
 /// The most bytes that a candidate takes on any node besides its elements.
