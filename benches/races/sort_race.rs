@@ -1,5 +1,5 @@
 //! The chosen sort beside what else one would call, and beside each of its own candidates, over
-//! distributions of keys: in one run, alternating.
+//! distributions of keys, or over widths of random keys: in one run, alternating.
 //!
 //!     cargo bench -p strata-benches [--features mpi] --bench sort_race
 //!
@@ -65,6 +65,9 @@ struct Arguments {
     /// Distributions of keys by name, as in the table; all by default
     #[arg(long, value_delimiter = ',', value_parser = distribution)]
     only: Vec<Distribution>,
+    /// Random keys of so many bits in place of distributions
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=64))]
+    widths: Vec<u32>,
     /// Rivals find all keys in one slice and leave them there
     #[arg(long)]
     whole: bool,
@@ -79,6 +82,29 @@ fn distribution(name: &str) -> Result<Distribution, String> {
         let names: Vec<&str> = Distribution::ALL.iter().map(|one| one.name()).collect();
         format!("there are {}", names.join(", "))
     })
+}
+
+/// Which keys a cell has.
+#[derive(Clone, Copy)]
+enum Keys {
+    Of(Distribution),
+    Wide(u32),
+}
+
+impl Keys {
+    fn name(self) -> String {
+        match self {
+            Self::Of(distribution) => distribution.name().to_owned(),
+            Self::Wide(bits) => format!("{bits} bits"),
+        }
+    }
+
+    fn of(self, node: &Node, len: usize, seed: u64) -> Vec<u64> {
+        match self {
+            Self::Of(distribution) => distribution.keys(node, len, seed),
+            Self::Wide(bits) => profile::keys(node, len, bits, seed),
+        }
+    }
 }
 
 strata_benches::main!(run);
@@ -99,7 +125,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
 /// One point of the race, as node 0 saw it.
 struct Cell {
     keys: usize,
-    distribution: Distribution,
+    of: Keys,
     choice: String,
     ours: Timings,
     /// The fastest rival and the best candidate: name, and its time to ours.
@@ -131,15 +157,13 @@ impl Cell {
 }
 
 fn race(node: &mut Node, pool: &rayon::ThreadPool, arguments: &Arguments) -> Result<Vec<Cell>, Error> {
-    let mut cells = Vec::new();
-    for &exponent in &arguments.exponents {
-        for distribution in Distribution::ALL {
-            if arguments.only.is_empty() || arguments.only.contains(&distribution) {
-                cells.push(cell(node, pool, distribution, 1 << exponent, arguments)?);
-            }
-        }
-    }
-    Ok(cells)
+    let only = |one: &Distribution| arguments.only.is_empty() || arguments.only.contains(one);
+    let of: Vec<Keys> = match arguments.widths.is_empty() {
+        true => Distribution::ALL.into_iter().filter(only).map(Keys::Of).collect(),
+        false => arguments.widths.iter().map(|bits| Keys::Wide(*bits)).collect(),
+    };
+    let cells = arguments.exponents.iter().flat_map(|exponent| of.iter().map(move |of| (*of, 1 << exponent)));
+    cells.map(|(of, keys)| cell(node, pool, of, keys, arguments)).collect()
 }
 
 /// All keys on node 0; nothing on the others.
@@ -183,14 +207,14 @@ fn hand_back(node: &mut Node, all: &[u64], mine: &mut Vec<u64>) {
 fn cell(
     node: &mut Node,
     pool: &rayon::ThreadPool,
-    distribution: Distribution,
+    of: Keys,
     keys: usize,
     &Arguments { whole, seconds, .. }: &Arguments,
 ) -> Result<Cell, Error> {
     // Contestant 0 is the choice, then come the rivals, then the candidates, the chosen one among
     // them.
     let mut fixed: Vec<(String, Sort)> = profile::candidates(&VALUES).collect();
-    let mut keys_of_choice = distribution.keys(node, keys, 1);
+    let mut keys_of_choice = of.of(node, keys, 1);
     let choice = strata_sort::sort_with(node, &mut keys_of_choice, &Options::default())?;
     let chosen = pin(&choice);
     let alone = match fixed.iter().position(|(of, _)| *of == chosen) {
@@ -205,7 +229,7 @@ fn cell(
     let mut racing: Vec<usize> = (0..timings.len()).collect();
     let (mut spent, mut round) = (0.0, 0);
     while round < LEAST_ROUNDS || (spent < seconds && round < 400) {
-        let data = distribution.keys(node, keys, round as u64 + 1);
+        let data = of.of(node, keys, round as u64 + 1);
         let mut answer: Option<Vec<u64>> = None;
         for turn in turns(round, racing.len()) {
             let who = racing[turn];
@@ -231,7 +255,7 @@ fn cell(
             timings[who].push(taken);
             spent += taken;
             let expected = answer.get_or_insert_with(|| mine.clone());
-            assert!(*expected == mine, "contestant {who} sorts {keys} `{}` otherwise", distribution.name());
+            assert!(*expected == mine, "contestant {who} sorts {keys} `{}` otherwise", of.name());
         }
         if round == 0 || round == 3 {
             let hopeless = if round == 0 { HOPELESS_AT_ONCE } else { HOPELESS };
@@ -263,7 +287,7 @@ fn cell(
     let (candidate, to_candidate) = best_of(CANDIDATES..timings.len());
     Ok(Cell {
         keys,
-        distribution,
+        of,
         choice: chosen,
         alone: even(alone, 0),
         to_alone: even(candidate, alone),
@@ -278,13 +302,13 @@ fn report(node: &Node, cells: &[Cell], whole: bool) {
     let rivals = if whole { "rivals find all keys in one slice" } else { "rivals gather and hand back" };
     println!("{transport}, {nodes} nodes; {rivals}; median (10 % to 90 %)\n");
     columns(
-        "keys/node | distribution | chosen | ours | fastest rival | ratio | best candidate | ratio | alone | to alone | behind by",
+        "keys/node | of | chosen | ours | fastest rival | ratio | best candidate | ratio | alone | to alone | behind by",
     );
     for cell in cells {
         println!(
             "| {} | {} | {} | {} | {} | {:.2} | {} | {:.2} | {:.2} | {:.2} | {} |",
             cell.keys,
-            cell.distribution.name(),
+            cell.of.name(),
             cell.choice,
             cell.ours,
             cell.rival.0,
@@ -313,9 +337,14 @@ fn report(node: &Node, cells: &[Cell], whole: bool) {
     let least = |of: &dyn Fn(&Cell) -> f64| cells.iter().map(of).fold(f64::INFINITY, f64::min);
     let behind = |of: &dyn Fn(&Cell) -> f64| cells.iter().filter(|cell| of(cell) < BEHIND).count();
     let (rival, candidate) = (|cell: &Cell| cell.rival.1, |cell: &Cell| cell.candidate.1);
+    // The regret of a cell: what the best candidate would have saved of its own time.
+    let regrets: Vec<f64> = cells.iter().map(|cell| (1.0 / cell.candidate.1 - 1.0).max(0.0)).collect();
     strata_benches::summary(&json!({
         "bench": "sort_race", "transport": transport, "nodes": nodes, "whole": whole, "cells": cells.len(),
         "rivals": {"least": least(&rival), "mean": mean(&rival), "behind": behind(&rival)},
+        "mean_regret": regrets.iter().sum::<f64>() / regrets.len().max(1) as f64,
+        "worst_regret": regrets.iter().copied().fold(0.0, f64::max),
+        "above_2_percent": regrets.iter().filter(|regret| **regret > 0.02).count(),
         "candidates": {"least": least(&candidate), "mean": mean(&candidate), "behind": behind(&candidate)},
     }));
 }

@@ -236,8 +236,12 @@ impl Node {
     /// # Participation
     /// Local: all nodes have started it, but each may complete it at any time.
     pub fn complete<R: Outcome>(&mut self, pending: Pending<R>) -> R {
-        if self.split.current.is_some_and(|(number, _)| number == pending.number) {
-            self.complete_current();
+        if let Some((number, call)) = self.split.current
+            && number == pending.number
+            && self.may_go_on()
+        {
+            let block = self.complete_started(&call);
+            return R::from_raw(Raw(block), &mut Spare(&mut self.split.spare));
         }
         let at = self.split.results.iter().position(|(number, _)| *number == pending.number);
         // The result is missing only while this node unwinds, because `start` then did nothing.
@@ -291,16 +295,18 @@ impl Node {
         if let Some((number, call)) = self.split.current
             && self.may_go_on()
         {
-            self.complete_started(number, call);
+            let block = self.complete_started(&call);
+            self.split.results.push((number, block));
         }
     }
 
-    fn complete_started(&mut self, number: u64, call: Call) {
-        self.wait_for_operation(&call);
+    /// Waits for the collective in flight, and returns its result.
+    fn complete_started(&mut self, call: &Call) -> RawBlock {
+        self.wait_for_operation(call);
         self.split.current = None;
         let block = self.transport.finish();
         self.has_left(block.as_bytes());
-        self.split.results.push((number, block));
+        block
     }
 
     fn wait_for_operation(&mut self, call: &Call) {

@@ -93,14 +93,15 @@ impl Threads {
     /// Advances the operation in flight as far as possible; returns true if it is complete.
     pub(super) fn advance(&mut self) -> bool {
         let Some(pending) = &mut self.pending else { return true };
-        let (call, operation, bytes) = (pending.call, pending.operation, pending.loan.bytes());
-        let address = pending.loan.address();
         if let Stage::Coming(seen) | Stage::Parting(seen) = &mut pending.stage
             && !self.job.all_arrived(self.epoch, seen)
         {
+            let call = pending.call;
             self.check_peers(&call);
             return false;
         }
+        let (call, operation, bytes) = (pending.call, pending.operation, pending.loan.bytes());
+        let address = pending.loan.address();
         match pending.stage {
             Stage::Coming(_) => {
                 self.check_alike();
