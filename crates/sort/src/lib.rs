@@ -148,8 +148,16 @@ impl Agreed {
     /// sorted repeatedly, each further step of a choice takes as long as sorting one of them.
     #[inline]
     fn again<T: Item>(&self) -> Option<Sort> {
-        let candidate = self.selector.last(self.inputs::<T>());
-        candidate.filter(|_| self.problem.order == Order::Any)
+        self.selector.last(self.inputs::<T>()).filter(|_| self.order() == Order::Any)
+    }
+
+    /// The order that is made use of. Few elements are gathered: reversing them takes an exchange of
+    /// about twice the time.
+    fn order(&self) -> Order {
+        match self.problem.order {
+            Order::Descending if self.problem.layout().total() <= gather::FEW => Order::Any,
+            order => order,
+        }
     }
 }
 
@@ -166,15 +174,17 @@ fn agree<T: Item>(
         calibrate_as_set::<local::LocalSort>();
         node.calibrate_as_set::<Sort>();
     }
-    let (selector, mut problem) = loop {
+    let ask = |node: &mut Node| {
         // Even if this node fails, the exchange must take place, or the others would wait forever.
         let selector = node.selector::<Sort>(options);
         let word = selector.as_ref().map_or(0, |selector| selector.word()) ^ balance.word();
         let problem = Problem::agree(node, items, word);
-        if !node.must_compare_again(problem.alike) {
-            break (selector, problem);
-        }
+        (selector, problem)
     };
+    let (mut selector, mut problem) = ask(node);
+    while node.must_compare_again(problem.alike) {
+        (selector, problem) = ask(node);
+    }
     let selector = selector?;
     if !problem.alike {
         return Err(SelectError::Unlike);
@@ -191,7 +201,7 @@ fn choose_and_sort<T: Item>(
     agreed: Agreed,
     limit: usize,
 ) -> Result<Chosen<Sort>, SortError> {
-    let question = agreed.inputs::<T>();
+    let (question, order) = (agreed.inputs::<T>(), agreed.order());
     let Agreed { selector, problem } = agreed;
     let least = if limit == usize::MAX { 0 } else { memory::least::<T>(&problem) };
     if least > limit {
@@ -200,11 +210,6 @@ fn choose_and_sort<T: Item>(
     let applies = Sort::which::<T>(&problem, limit);
     let inputs = [nearly(problem.keys()) as f64, f64::from(problem.range.width)];
     let alone = problem.nodes() == 1;
-    // Few elements are gathered: reversing them takes an exchange of about twice the time.
-    let order = match problem.order {
-        Order::Descending if problem.layout().total() <= gather::FEW => Order::Any,
-        order => order,
-    };
     let note = match alone {
         true => Some(Note::Other("on one node there is nothing to choose: all come to one local sort")),
         false if order != Order::Any => {
@@ -216,11 +221,11 @@ fn choose_and_sort<T: Item>(
         false => None,
     };
     let chosen = node.choose_by(&selector, &inputs, applies, note)?;
-    // A pinned algorithm is used even if the elements are in order already.
-    let order = if chosen.choice.pinned { Order::Any } else { order };
-    if !alone && problem.order == Order::Any && limit == usize::MAX {
+    if !alone && order == Order::Any && limit == usize::MAX {
         selector.keep_last(question, chosen.candidate);
     }
+    // A pinned algorithm is used even if the elements are in order already.
+    let order = if chosen.choice.pinned { Order::Any } else { order };
     match chosen.candidate {
         _ if order == Order::Ascending && problem.may_stay(&problem.lens) => {}
         _ if order == Order::Ascending => layout::rebalance(node, items, &problem.lens),
