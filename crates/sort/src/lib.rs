@@ -144,11 +144,11 @@ impl Agreed {
         [self.problem.keys() as u64, self.problem.largest() as u64, of]
     }
 
-    /// The candidate of the choice before, if it was for such a problem: where few elements are
-    /// sorted repeatedly, each further step of a choice takes as long as sorting one of them.
+    /// The candidate of an earlier choice for such a problem: where few elements are sorted
+    /// repeatedly, each further step of a choice takes as long as sorting one of them.
     #[inline]
     fn again<T: Item>(&self) -> Option<Sort> {
-        self.selector.last(self.inputs::<T>()).filter(|_| self.order() == Order::Any)
+        self.selector.bare(self.inputs::<T>()).filter(|_| self.order() == Order::Any)
     }
 
     /// The order that is made use of. Few elements are gathered: reversing them takes an exchange of
@@ -222,7 +222,7 @@ fn choose_and_sort<T: Item>(
     };
     let chosen = node.choose_by(&selector, &inputs, applies, note)?;
     if !alone && order == Order::Any && limit == usize::MAX {
-        selector.keep_last(question, chosen.candidate);
+        selector.keep_bare(question, chosen.candidate);
     }
     // A pinned algorithm is used even if the elements are in order already.
     let order = if chosen.choice.pinned { Order::Any } else { order };
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn the_choice_before_serves_the_same_problem_alone() {
+    fn a_choice_serves_the_same_problem_again_and_no_other() {
         let again = |keys: [u64; 3], then: Vec<u64>, pairs: bool| {
             let machine = strata_runtime::Machine::threads(2).unwrap();
             let found = machine.run(|node| {

@@ -75,6 +75,18 @@ fn tell_unusable(path: &Path, reason: &str) {
     }
 }
 
+/// How many candidates a node keeps of a library by a caller's numbers, as a power of two.
+const BARE_BITS: u32 = 4;
+
+type Bare<L> = Box<[Cell<Option<([u64; 3], L)>>; 1 << BARE_BITS]>;
+
+/// The place of a caller's numbers, by Fibonacci hashing.
+#[inline]
+fn place(question: [u64; 3]) -> usize {
+    let parts = question.into_iter().fold(0, |hash: u64, part| hash.rotate_left(20) ^ part);
+    (parts.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BARE_BITS)) as usize
+}
+
 /// The inputs of a library's choice besides the problem, and the recent choices. What a repeated
 /// choice reads comes first.
 #[repr(C)]
@@ -89,8 +101,8 @@ pub struct Selector<L: Library> {
     scaled: bool,
     /// True if nodes are processes.
     processes: bool,
-    /// The last choice that was asked for by a caller's numbers.
-    last: Cell<Option<([u64; 3], L)>>,
+    /// Candidates by the numbers of a caller, each at the place of these.
+    bare: Bare<L>,
     recent: Recent<L>,
     pin: Option<String>,
     options: Options,
@@ -119,19 +131,19 @@ impl<L: Library> Selector<L> {
         self.pin.is_some()
     }
 
-    /// The candidate that was [kept](Self::keep_last) last, if it was for these numbers: as a choice
-    /// that is kept, without the reasons, in a third of the time.
+    /// The candidate that was [kept](Self::keep_bare) for these numbers: as a choice that is kept,
+    /// without the reasons, in a third of the time.
     #[must_use]
     #[inline]
-    pub fn last(&self, question: [u64; 3]) -> Option<L> {
-        self.last.get().and_then(|(of, candidate)| (of == question).then_some(candidate))
+    pub fn bare(&self, question: [u64; 3]) -> Option<L> {
+        self.bare[place(question)].get().and_then(|(of, candidate)| (of == question).then_some(candidate))
     }
 
-    /// Keeps a candidate for [`last`](Self::last). The numbers must determine all other arguments of
-    /// the choice. Each choice is made anew where choices are explained.
+    /// Keeps a candidate for [`bare`](Self::bare). The numbers must determine all other arguments of
+    /// the choice. Where choices are explained each is made anew.
     #[inline]
-    pub fn keep_last(&self, question: [u64; 3], candidate: L) {
-        self.last.set((!self.explain).then_some((question, candidate)));
+    pub fn keep_bare(&self, question: [u64; 3], candidate: L) {
+        self.bare[place(question)].set((!self.explain).then_some((question, candidate)));
     }
 
     /// True if it is for these options, and installed models were read or not, as now.
@@ -301,7 +313,7 @@ impl<L: Library> Selector<L> {
             word,
             without_installed,
             scaled: scaled.is_some(),
-            last: Cell::new(None),
+            bare: Box::new([const { Cell::new(None) }; 1 << BARE_BITS]),
             recent: Recent::default(),
         })
     }
