@@ -8,6 +8,8 @@
 //! exponent's 95 % interval lies below the law's and 0.3, as larger data are in slower caches; else
 //! it does not if all of it lies above the law's and 0.1; otherwise the points do not tell.
 
+mod tree;
+
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -32,6 +34,15 @@ struct Arguments {
     /// Samples of a fit at most.
     #[arg(long, default_value = "100000", value_parser = at_least(10_000))]
     samples: usize,
+    /// Only nodes that share the cores here, or processes on SimGrid's fat tree.
+    #[arg(long, value_enum)]
+    only: Option<Only>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Only {
+    Cores,
+    Tree,
 }
 
 struct Growth {
@@ -66,7 +77,11 @@ strata_benches::main!(|arguments: &Arguments| {
         return as_rank();
     }
     println!("{}\n", machine());
-    let rows = all(arguments)?;
+    let rows = match arguments.only {
+        None => all(arguments)?,
+        Some(Only::Cores) => on_shared_cores()?,
+        Some(Only::Tree) => tree::rows()?,
+    };
     report(&rows);
     Ok::<(), String>(())
 });
@@ -123,6 +138,7 @@ fn all(arguments: &Arguments) -> Result<Vec<Growth>, String> {
         rows.push(Growth { what, over: "models", law: 1.0, points });
     }
     rows.extend(on_shared_cores()?);
+    rows.extend(tree::rows()?);
     let points = [12, 14, 16, 18, 20].map(|exponent| {
         let keys = 1_usize << exponent;
         // The law is n log n.
