@@ -158,7 +158,7 @@ fn all(arguments: &Arguments) -> Result<Vec<Growth>, String> {
 type Operation = (&'static str, f64, fn(&mut Node));
 
 /// Of nodes that share the cores of this machine.
-const OPERATIONS: [Operation; 4] = [
+const OPERATIONS: [Operation; 6] = [
     ("barrier", 1.0, Node::barrier),
     // Each node combines all contributions, in the order of ranks.
     ("sum of 8 B", 2.0, |node| {
@@ -167,28 +167,39 @@ const OPERATIONS: [Operation; 4] = [
     ("all-gather of 64 B each", 2.0, |node| {
         black_box(node.all_gather(&[0_u64; 8]));
     }),
-    ("sort of 4,096 keys each", 1.0, |node| {
-        let mut keys: Vec<u64> =
-            (0..4096).map(|at| (at + node.rank() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
-        let _ = black_box(strata_sort::sort(node, &mut keys));
+    ("sort of 4,096 keys each", 1.0, |node| sort(node, 4096)),
+    // Work that is shared: more nodes than cores pay by taking turns alone.
+    ("sum of 65,536 values in all", 0.0, |node| {
+        let mine = black_box(vec![1.0_f64; 65_536 / node.size()]);
+        black_box(node.reduce_add(mine.iter().sum::<f64>()));
     }),
+    ("sort of 65,536 keys in all", 0.0, |node| sort(node, 65_536 / node.size())),
 ];
+
+fn sort(node: &mut Node, keys: usize) {
+    let mine = 0..keys as u64;
+    let mut keys: Vec<u64> =
+        mine.map(|at| (at + node.rank() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
+    let _ = black_box(strata_sort::sort(node, &mut keys));
+}
 
 /// The [`OPERATIONS`] on threads, and on processes of MPI where this program has it. From as many
 /// nodes as a small machine has cores on, they take turns, as the laws assume.
 fn on_shared_cores() -> Result<Vec<Growth>, String> {
     type Job = fn(usize) -> Result<Vec<f64>, String>;
     let jobs: [(&'static str, &[usize], Job); 1 + cfg!(feature = "mpi") as usize] = [
-        ("threads on the same cores", &[4, 6, 8, 12, 16], on_threads),
+        ("threads on the same cores", &[2, 4, 5, 6, 8, 10, 12, 14, 16], on_threads),
         #[cfg(feature = "mpi")]
-        ("processes on the same cores", &[2, 3, 4, 6, 8], on_processes),
+        ("processes on the same cores", &[2, 3, 4, 5, 6, 7, 8], on_processes),
     ];
     let mut rows = Vec::new();
     for (over, counts, job) in jobs {
         let at = |nodes: &usize| job(*nodes).map(|times| (*nodes as f64, times));
         let points: Vec<(f64, Vec<f64>)> = counts.iter().map(at).collect::<Result<_, String>>()?;
         rows.extend(OPERATIONS.iter().enumerate().map(|(which, (what, law, _))| {
-            let points = points.iter().map(|(nodes, times)| (*nodes, times[which])).collect();
+            // Two nodes take no turns.
+            let points = points.iter().filter(|(nodes, _)| *nodes > 2.0 || *law == 0.0);
+            let points = points.map(|(nodes, times)| (*nodes, times[which])).collect();
             Growth { what, over, law: *law, points }
         }));
     }

@@ -151,7 +151,7 @@ impl Job {
             crowded: nodes > cores,
             arrived: Apart::default(),
             complete: Apart::default(),
-            parkers: Parkers::new(nodes),
+            parkers: Parkers::new(nodes, nodes > cores),
             waits: (0..nodes).map(|_| Mutex::default()).collect(),
             doorbells: (0..nodes).map(|_| Doorbell::default()).collect(),
             channels: (0..nodes * nodes).map(|_| OnceLock::new()).collect(),

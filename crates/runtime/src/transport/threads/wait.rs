@@ -33,6 +33,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 const MOST_SPINS: u32 = if UNDER_LOOM { 0 } else { 2048 };
 /// The fewest rounds: enough for a node that runs on another core at this moment.
 const FEWEST_SPINS: u32 = if UNDER_LOOM { 0 } else { 16 };
+/// The same with more nodes than cores, where the awaited node usually waits for this core.
+const FEWEST_CROWDED: u32 = if UNDER_LOOM { 0 } else { 1 };
 /// A node's wait is its number times this, and the number of its polls of memory, of which a node
 /// that sleeps has none.
 const POLLS: u64 = 1 << 32;
@@ -55,6 +57,8 @@ struct Parker {
 
 pub(super) struct Parkers {
     parkers: Box<[Parker]>,
+    /// The fewest spins of a wait.
+    fewest: u32,
     /// Number of nodes that are asleep or about to be: while it is 0, waking costs one read of a
     /// line that no node writes.
     sleepers: AtomicUsize,
@@ -75,9 +79,11 @@ pub(super) trait Waiting {
 }
 
 impl Parkers {
-    pub(super) fn new(nodes: usize) -> Self {
+    /// `crowded`: there are more nodes than cores.
+    pub(super) fn new(nodes: usize, crowded: bool) -> Self {
         Self {
             parkers: (0..nodes).map(|_| Parker::default()).collect(),
+            fewest: if crowded { FEWEST_CROWDED } else { FEWEST_SPINS },
             sleepers: AtomicUsize::new(0),
             parked: AtomicUsize::new(0),
         }
@@ -105,7 +111,7 @@ impl Parkers {
             return true;
         }
         let spins = &self.parkers[rank].spins;
-        let most = spins.load(Ordering::Relaxed).max(FEWEST_SPINS);
+        let most = spins.load(Ordering::Relaxed).max(self.fewest);
         for _ in 0..most {
             spin_loop();
             if ready() {
@@ -275,6 +281,24 @@ impl<F: Fn()> Drop for OnDrop<F> {
     }
 }
 
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_in_vain_looks_once_more_where_nodes_take_turns() {
+        for (crowded, looks) in [(true, 2), (false, 17)] {
+            let seen = Cell::new(0);
+            let look = || {
+                seen.set(seen.get() + 1);
+                false
+            };
+            assert!(!Parkers::new(1, crowded).spin(0, look));
+            assert_eq!(seen.get(), looks, "crowded: {crowded}");
+        }
+    }
+}
+
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
@@ -315,7 +339,7 @@ mod loom_tests {
     /// withholds the turn after `withheld`, the job must be found stuck, otherwise never.
     fn turns(last: usize, withheld: Option<usize>) {
         explore(Some(3), SLEEPS, move |seen| {
-            let parkers = Arc::new(Parkers::new(2));
+            let parkers = Arc::new(Parkers::new(2, false));
             let turn = Arc::new(AtomicUsize::new(0));
             let is_stuck = Arc::new(AtomicBool::new(false));
             let node = |rank: usize| {
@@ -363,7 +387,7 @@ mod loom_tests {
     /// lost wake-up is a deadlock, which loom reports.
     fn one_sleeper(wakers: usize, preemptions: Option<usize>, wait_for: usize, wake: fn(&Parkers)) {
         explore(preemptions, SLEEPS, move |seen| {
-            let (parkers, count) = (Arc::new(Parkers::new(1)), Arc::new(AtomicUsize::new(0)));
+            let (parkers, count) = (Arc::new(Parkers::new(1, false)), Arc::new(AtomicUsize::new(0)));
             parkers.enter(0);
             let wakers: Vec<_> = (0..wakers)
                 .map(|_| {
@@ -396,7 +420,7 @@ mod loom_tests {
     #[test]
     fn loom_a_node_waits_twice_for_two_wakers() {
         explore(Some(3), SLEEPS, |seen| {
-            let (parkers, count) = (Arc::new(Parkers::new(1)), Arc::new(AtomicUsize::new(0)));
+            let (parkers, count) = (Arc::new(Parkers::new(1, false)), Arc::new(AtomicUsize::new(0)));
             parkers.enter(0);
             let wakers = [0, 1].map(|_| {
                 let (parkers, count) = (Arc::clone(&parkers), Arc::clone(&count));
@@ -414,7 +438,7 @@ mod loom_tests {
     #[test]
     fn loom_two_sleepers_are_woken() {
         explore(Some(3), SLEEPS, |seen| {
-            let (parkers, flag) = (Arc::new(Parkers::new(2)), Arc::new(AtomicUsize::new(0)));
+            let (parkers, flag) = (Arc::new(Parkers::new(2, false)), Arc::new(AtomicUsize::new(0)));
             let sleep = |rank| {
                 let (parkers, flag, seen) = (Arc::clone(&parkers), Arc::clone(&flag), Arc::clone(seen));
                 move || {
