@@ -183,8 +183,8 @@ fn sort(node: &mut Node, keys: usize) {
     let _ = black_box(strata_sort::sort(node, &mut keys));
 }
 
-/// The [`OPERATIONS`] on threads, and on processes of MPI where this program has it. From as many
-/// nodes as a small machine has cores on, they take turns, as the laws assume.
+/// The [`OPERATIONS`] on threads, and on processes of MPI where this program has it. With more nodes
+/// than cores they take turns, as the laws assume.
 fn on_shared_cores() -> Result<Vec<Growth>, String> {
     type Job = fn(usize) -> Result<Vec<f64>, String>;
     let jobs: [(&'static str, &[usize], Job); 1 + cfg!(feature = "mpi") as usize] = [
@@ -357,8 +357,9 @@ fn report(rows: &[Growth]) {
             (false, false) => "?",
         };
         let (first, last) = (growth.points[0], growth.points[growth.points.len() - 1]);
+        let unit = if growth.over == tree::OVER { "laws" } else { "s" };
         println!(
-            "| {} | {} | {} | {:.0} | {:.3e} s | {:.3e} s | {exponent:.2} ± {width:.2} | {} | {holds} |",
+            "| {} | {} | {} | {:.0} | {:.3e} {unit} | {:.3e} {unit} | {exponent:.2} ± {width:.2} | {} | {holds} |",
             growth.what, growth.over, first.0, last.0, first.1, last.1, growth.law
         );
         found.push(json!({

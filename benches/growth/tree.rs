@@ -30,8 +30,7 @@ const SIDE: f64 = 1024.0;
 const PROCESSES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 /// As those of `specc platform run`, but that a time here is a time there.
-const SETTINGS: [&str; 13] = [
-    "--cfg=network/model:SMPI",
+const SETTINGS: [&str; 8] = [
     "--cfg=smpi/coll-selector:ompi",
     "--cfg=smpi/grow-injected-times:no",
     "--cfg=smpi/host-speed:1Gf",
@@ -40,10 +39,6 @@ const SETTINGS: [&str; 13] = [
     "--cfg=smpi/test:1e-7",
     "--cfg=smpi/wtime:0",
     "--cfg=surf/precision:1e-9",
-    "--log=root.thresh:error",
-    "--log=smpi_coll.thresh:critical",
-    "--log=smpi_config.thresh:critical",
-    "--log=xbt_cfg.thresh:critical",
 ];
 
 /// What the program prints, in seconds: a message of 8 B, one of 1 MiB, the sort, a step.
