@@ -398,7 +398,7 @@ fn overlap(node: &mut Node) -> Race {
         &mut |node| {
             let start = node.now().get();
             let pending = node.start_reduce(Op::Max, std::mem::take(&mut block));
-            beside.push(work(node, start, &|node| drop(node.query(&pending))));
+            beside.push(work(node, start, &|node| _ = node.query(&pending)));
             block = node.complete(pending);
         },
         Some(("the work alone", &mut |node: &mut Node| {

@@ -79,8 +79,9 @@ pub(crate) fn levels(points: &[Vec<Timing>], by_mean: impl Fn(usize) -> bool) ->
         }
     }
     let mut adjusted = by_point(&entries, points.len());
-    let level = |(point, (timings, adjusted)): (usize, (&Vec<Timing>, &mut Vec<(f64, f64)>))| {
-        let raw: Vec<f64> = timings.iter().map(|timing| timing.seconds).collect();
+    let level = |point: usize| {
+        let adjusted = &mut adjusted[point];
+        let raw: Vec<f64> = points[point].iter().map(|timing| timing.seconds).collect();
         let mut plain: Vec<f64> = adjusted.iter().map(|(seconds, _)| *seconds).collect();
         // A time that slow periods do not affect, such as one that the task computes, stays
         // uncorrected.
@@ -95,7 +96,7 @@ pub(crate) fn levels(points: &[Vec<Timing>], by_mean: impl Fn(usize) -> bool) ->
             if by_mean(point) { weighted_mean(adjusted) } else { weighted_quantile(adjusted, LEVEL) };
         (!plain.is_empty()).then_some(Level { seconds, half_width })
     };
-    points.iter().zip(&mut adjusted).enumerate().map(level).collect()
+    (0..points.len()).map(level).collect()
 }
 
 /// All timings that can be compared, in the order in which they were taken.
