@@ -450,11 +450,9 @@ impl<'a> Director<'a> {
         }
         for (plan, matter) in self.plans.iter().zip(self.schedule.data_matter()) {
             if let (Some([same, fresh]), false) = (matter, self.job.settings.part) {
+                let (name, [same, fresh]) = (&plan.name, [same, fresh].map(|by| 100.0 * by));
                 say!(
-                    "model {}: timings differ by {:.0} % on fresh data, {:.0} % on the same: each sample is the mean",
-                    plan.name,
-                    100.0 * fresh,
-                    100.0 * same
+                    "model {name}: timings differ by {fresh:.0} % on fresh data, {same:.0} % on the same: each sample is the mean"
                 );
             }
         }
