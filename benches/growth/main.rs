@@ -197,7 +197,7 @@ fn on_shared_cores() -> Result<Vec<Growth>, String> {
         let at = |nodes: &usize| job(*nodes).map(|times| (*nodes as f64, times));
         let points: Vec<(f64, Vec<f64>)> = counts.iter().map(at).collect::<Result<_, String>>()?;
         rows.extend(OPERATIONS.iter().enumerate().map(|(which, (what, law, _))| {
-            // Two nodes take no turns.
+            // Two nodes have a core each.
             let points = points.iter().filter(|(nodes, _)| *nodes > 2.0 || *law == 0.0);
             let points = points.map(|(nodes, times)| (*nodes, times[which])).collect();
             Growth { what, over, law: *law, points }

@@ -93,7 +93,7 @@ impl<'a> Taking<'a> {
             Call::Hot => 1,
             Call::Replayed(calls) => calls,
         };
-        // On the data of the timing before it; simulated time has no noise to tell from them.
+        // Repeats the data of the timing before it. Simulated time has no noise to compare with.
         let mut again = (self.last.get(&place))
             .filter(|last| call == Call::BetweenOtherWork && !node.is_simulated() && !last.again)
             .filter(|last| last.count == count && self.repeated[place.model] < REPEATED)
@@ -133,8 +133,8 @@ impl<'a> Taking<'a> {
                             self.beside(place, (stream, again.is_some()), count, timing)
                         }
                         _ => None,
-                    };
-                    let beside = beside.filter(|_| drawn);
+                    }
+                    .filter(|_| drawn);
                     return Ok(Taken { timing, count, cost, replayable, beside, given });
                 }
             }

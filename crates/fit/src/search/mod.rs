@@ -63,7 +63,7 @@ const REPEATED: usize = 3;
 /// The additional cost of a term with a negative coefficient, in units of the logarithm of the
 /// squared error times the samples.
 const NEGATIVE_PRICE: f64 = 8.0;
-/// So many terms that a single point determines are given up for a plainer set without it.
+/// A set gives way to one that was found without a single point if it has so many more terms.
 const RESTING: usize = 2;
 /// The least leverage of such a point.
 const DETERMINES: f64 = 0.5;
@@ -528,8 +528,8 @@ impl Problem<'_> {
         (alone && leverages[row] > DETERMINES).then_some(row)
     }
 
-    /// The price of a set that was found without one sample: it is as far off as the others, and a
-    /// term of its own explains it, chosen among as many as there are samples.
+    /// The price of a set that was found without one sample, as if the error of that sample were as
+    /// large as the others'. It pays for a term of its own, one of as many as there are samples.
     fn with_one_off(&self, set: &Scored) -> f64 {
         set.price + 2.0 * set.error.max(self.floor).ln() + 3.0 * self.samples.ln()
     }
